@@ -12,7 +12,6 @@ from mage_es.cli import (
     evolve,
     exam,
     explain,
-    new,
     replay,
     resume,
     runs,
@@ -67,7 +66,6 @@ KERNEL = (
     CommandEntry("Look", 60, explain.explain, explain.EXAMPLES),
     CommandEntry("Check and keep", 10, replay.replay, replay.EXAMPLES),
     CommandEntry("Set up", 20, config.config, config.EXAMPLES),
-    CommandEntry("Set up", 30, new.new, new.EXAMPLES),
 )
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
-import typer
 
 from mage_es.cli.options import CONFIG, SPENDING, RunArgument, examples, takes
 from mage_es.cli.output import Output
@@ -36,17 +35,13 @@ def resume(
     *,
     settings: Settings,
     out: Output,
-    tasks: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Say what has changed in this file of tasks since.", show_default=False),
-    ] = None,
 ) -> None:
     """Continue a run where it stopped, or begin one that was stopped before its first event.
 
     No recorded model call is made again. The run keeps its questions and settings, and its budget unless --max-usd,
-    --max-calls or --max-iterations give another (`none` lifts one). It needs no file of tasks; one given with --tasks,
-    and other options of `evolve` (--pool, --guidance, ...), are only compared with the run's: a difference is shown as
-    an error, and nothing happens.
+    --max-calls or --max-iterations give another (`none` lifts one). It needs no file of tasks. Options of
+    `evolve` (--pool, --guidance, ...) are only compared with the run's: a difference is shown as an error, and nothing
+    happens.
     """
     from mage_es.engine.run.budget import limits_of
     from mage_es.engine.run.world import baseline_of
@@ -61,11 +56,11 @@ def resume(
     if begun.baseline if begun else baseline_of(LogReader(found.log_path)):
         resumed = verb("resume_baseline")
         with session(out, settings) as runtime:
-            shown = resumed(found, config=asked, tasks=tasks, data_dir=settings.data_dir, runtime=runtime)
+            shown = resumed(found, config=asked, data_dir=settings.data_dir, runtime=runtime)
         out.report(*shown)
         return
     with session(out, settings) as runtime:
-        summary = go_on(found, config=asked, tasks=tasks, data_dir=settings.data_dir, runtime=runtime)
+        summary = go_on(found, config=asked, data_dir=settings.data_dir, runtime=runtime)
     conclude(out, summary, settings)
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
     from mage_es.engine.verbs.replay import ReplayReport
     from mage_es.engine.verbs.summary import (
-        CoverageWait,
         EpisodeRow,
         ExamRow,
         GuardSensitivity,
@@ -52,8 +51,6 @@ def _facts(summary: RunSummary) -> Iterator[str]:
     yield from (*summary.shortfalls, *summary.traffic)
     if summary.judge:
         yield f"judge {summary.judge}, asked {summary.judge_calls} times"
-    if summary.waiting:
-        yield _waiting(summary.waiting, summary.iterations)
     if summary.noticing:
         yield _noticing(summary.noticing)
     if summary.anchor_share and summary.state != "served":
@@ -87,16 +84,6 @@ def _done(summary: RunSummary) -> str:
     if summary.state == "served":
         return f"published {_counted(summary.iterations_done, 'time')}"
     return f"{summary.iterations_done} of {summary.iterations} iterations"
-
-
-def _waiting(waiting: CoverageWait, iterations: int) -> str:
-    """Return the effective coverage bound (Theorem 2) in words: VACUOUS if the run is too short to reach it."""
-    shown = f"a task type waited at most {_counted(waiting.longest, 'iteration')} for EVOLVE"
-    if waiting.bound is None:
-        return f"{shown}; nothing bounds that (recency_weight 0)"
-    terms = f"n_fail up to {waiting.largest}, {waiting.task_types} task types, {waiting.targets} at a time"
-    vacuous = f": VACUOUS in a run of {iterations}" if waiting.bound >= iterations else ""
-    return f"{shown}, and can wait {_counted(waiting.bound, 'iteration')}\n    ({terms}){vacuous}"
 
 
 def _noticing(noticing: GuardSensitivity) -> str:
@@ -145,14 +132,14 @@ def _share(part: int, whole: int) -> str:
     return f"{part}/{whole}" if whole else "-"
 
 
-def benefit(records: Sequence[Paired], title: str = "Questions asked both ways") -> TextTable | str:
+def benefit(records: Sequence[Paired]) -> TextTable | str:
     """Return what the pairs showed of what was learned, type by type, and what is served; a plain sentence if there are
     none."""
     if not records:
         return "Not tested against the bare prompt: no question was asked both ways. What was learned is served."
     rows = [_paired(record) for record in (records if len(records) > 2 else records[-1:])]
     columns = ("task type", "with what was learned", "bare prompt", "won", "lost", "served", "evidence")
-    return TextTable(title, columns, rows)
+    return TextTable("Questions asked both ways", columns, rows)
 
 
 def _paired(record: Paired) -> tuple[str, ...]:

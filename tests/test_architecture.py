@@ -31,7 +31,7 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "agents": (
         ("engine.embedders",),
         ("engine.decide", "engine.models"),
-        ("engine.agents", "engine.baselines"),
+        ("engine.agents",),
     ),
     "rules": (
         ("engine.rules",),
@@ -63,8 +63,8 @@ PURE = (
 RULING = (*PURE, "engine.agents", "engine.commands", "engine.config", "engine.courses", "engine.loop")
 """Rooms that treat every benchmark alike."""
 IMPURE_MODULES = {"time", "random", "uuid", "os", "socket", "subprocess", "asyncio", "datetime", "secrets"}
-WRITERS = {"projections.lance", "projections.snapshots"}
-"""Projections whose business is to write what can be rebuilt."""
+WRITERS = {"projections.snapshots"}
+"""The projection whose business is to write what can be rebuilt."""
 OUTSIDE = re.compile(
     r"time\.(?!strptime$)\w+|(datetime\.)*(now|utcnow|today)|random\.(?!Random$)\w+|(uuid|secrets)\.\w+"
     r"|os\.(environ|getenv|urandom)|np\.random\.(?!Generator$|Philox$)\w+"
@@ -313,7 +313,7 @@ def test_a_wing_has_a_paper_of_half_a_page_and_what_it_offers_are_entry_points()
     offered = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
     values = [value for group, entries in offered.items() if group.startswith("mage_es.") for value in entries.values()]
     found = {value.partition(":")[0].removeprefix("mage_es.") for value in values}
-    assert {room(module) for module in found} == {*WINGS} - {"engine.testing"}  # which is imported by tests
+    assert {room(module) for module in found} == {*WINGS}
     for wing in WINGS:
         folder = ROOT / wing.replace(".", "/")
         assert 10 <= len((folder / "README.md").read_text(encoding="utf-8").splitlines()) <= 40, wing

@@ -5,12 +5,16 @@ Nothing of a benchmark is imported before it is opened.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mage_es.engine.benchmarks.registry import BenchmarkEntry, BenchmarkFamily, DataSource, OwnModels, from_files
+from mage_es.engine.benchmarks.registry import BenchmarkEntry, BenchmarkFamily, DataSource, OwnModels
+
+if TYPE_CHECKING:
+    from mage_es.engine.seams.benchmark import Benchmark
 
 _COPIER = OwnModels(execution="builtin/copier")
 
@@ -22,6 +26,26 @@ def _part(place: str) -> Any:
 def _source(name: str) -> DataSource:
     source: DataSource = _part("fetching:SOURCES")[name]
     return source
+
+
+def from_files(
+    definition: Callable[[], Any],
+    models: OwnModels | None = None,
+    source: Callable[[], DataSource] | None = None,
+) -> BenchmarkEntry:
+    """Return the entry of a benchmark that is read from files, by its `Definition` (dataset.py)."""
+
+    def opened(data_dir: Path | None, **how: Any) -> Benchmark:
+        dataset: Benchmark = _part("dataset:Dataset")(definition(), data_dir, **how)
+        return dataset
+
+    return BenchmarkEntry(
+        lambda seed, data_dir: opened(data_dir),
+        models or OwnModels(),
+        records=lambda path: opened(None, file=path),
+        reopen=lambda questions, data_sha256: opened(None, stored=(questions, data_sha256)),
+        source=source,
+    )
 
 
 def _documents(name: str, place: str, models: OwnModels | None = _COPIER) -> BenchmarkEntry:

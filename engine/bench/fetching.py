@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from mage_es.engine.bench.dataset import is_elsewhere
 from mage_es.engine.bench.download import download
 from mage_es.engine.bench.finqa.benchmark import FINQA
 from mage_es.engine.bench.gsm8k import GSM8K
@@ -21,7 +22,6 @@ from mage_es.engine.bench.realmath.benchmark import REALMATH
 from mage_es.engine.bench.stbench.benchmark import EXTENDED, STBENCH
 from mage_es.engine.bench.webqa.benchmark import WEBQA
 from mage_es.engine.bench.webshop import files as webshop
-from mage_es.engine.benchmarks.dataset import is_elsewhere
 from mage_es.engine.benchmarks.registry import DataSource, names, open_benchmark, source_of
 from mage_es.events.disk.documents import UNREADABLE
 from mage_es.events.disk.opening import opened, read_small

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import DataFile, Definition
+from mage_es.engine.bench.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.numbers import (
     ANSWER_FORMAT,

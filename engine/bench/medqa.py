@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import DataFile, Definition
+from mage_es.engine.bench.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.letters import LETTER_FORMAT, LETTERS, chosen, labelled
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.records import Records, read_records

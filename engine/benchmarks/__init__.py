@@ -11,11 +11,11 @@ The parts of a benchmark that is read from files, `gsm8k.py` being the shortest 
     read          records of one file to questions (records.py); malformed ones are named, and nothing is loaded
     verdict       a reply to a `Verdict`: score, and `strict` for upstream's own rule to the letter
     measure       upstream's metrics of one prediction; `total` sums them up
-    GSM8K         the `Definition` (dataset.py): these functions, the names of the files, the answer format
+    GSM8K         the `Definition` (engine/bench/dataset.py): these functions, the names of the files, the answer format
 
 Larger benchmarks are packages with the same parts: `benchmark.py` with the `Definition`, `scoring.py` or `matching.py`
-for verdicts, and modules for their own needs. `dataset.py` finds the files and divides the splits; `registry.py` opens
-benchmarks by name. Those of the paper are in the wing `engine/bench/`, generated ones in `engine/players/worlds/`.
+for verdicts, and modules for their own needs. `registry.py` opens benchmarks by name. Those of the paper are in the
+wing `engine/bench/`, whose `dataset.py` finds files and divides splits; generated ones in `engine/players/worlds/`.
 
 To add one:
     - own questions in a table: no code, `--benchmark tasks/FILE` (tasks/)

@@ -19,7 +19,6 @@ from mage_es.engine.seams.spec import is_embedded
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from mage_es.engine.benchmarks.dataset import Definition
     from mage_es.engine.seams.benchmark import Benchmark, Question
 
 _GROUPS: tuple[Group, ...] = ("mage_es.benchmarks", "mage_es.environments")
@@ -72,27 +71,6 @@ class BenchmarkFamily(NamedTuple):
     recorded: Callable[[str], str]
     open: Callable[[str, int], Benchmark]
     reopen: Callable[[str, Sequence[Question], str], Benchmark] | None = None
-
-
-def from_files(
-    definition: Callable[[], Definition],
-    models: OwnModels | None = None,
-    source: Callable[[], DataSource] | None = None,
-) -> BenchmarkEntry:
-    """Return the entry of a benchmark that is read from files."""
-
-    def opened(data_dir: Path | None, **how: Any) -> Benchmark:
-        from mage_es.engine.benchmarks.dataset import Dataset
-
-        return Dataset(definition(), data_dir, **how)
-
-    return BenchmarkEntry(
-        lambda seed, data_dir: opened(data_dir),
-        models or OwnModels(),
-        records=lambda path: opened(None, file=path),
-        reopen=lambda questions, data_sha256: opened(None, stored=(questions, data_sha256)),
-        source=source,
-    )
 
 
 _GIVEN: dict[str, BenchmarkEntry] = {}
@@ -256,11 +234,9 @@ def _tasks() -> Any:
 
 
 def _offered(group: Group, name: str, offered: Any) -> BenchmarkEntry:
-    """Return the entry of what another package offers: a definition, an entry, or a function that opens a benchmark."""
-    from mage_es.engine.benchmarks.dataset import Definition
-
-    if isinstance(offered, Definition):
-        return from_files(lambda: offered)
+    """Return the entry of what another package offers: an entry, what has one (a `Definition`), or a function that
+    opens a benchmark."""
+    offered = offered.entry() if hasattr(offered, "entry") else offered
     if not isinstance(offered, BenchmarkEntry) and not callable(offered):
         raise faulty(group, name, f"is not a benchmark but an {type(offered).__name__}: {str(offered)[:40]}")
     entry = offered if isinstance(offered, BenchmarkEntry) else BenchmarkEntry(offered)

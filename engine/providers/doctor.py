@@ -20,7 +20,6 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import missing_files
 from mage_es.engine.benchmarks.registry import title, with_own_models
 from mage_es.engine.config import Config
 from mage_es.engine.providers.checks import DoctorCheck, FirstPrompt, check_loaded, check_provider, first_prompts
@@ -95,8 +94,8 @@ def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataRepor
         return DoctorCheck("tasks", "failed", str(error), remedy), None, world
     told = f"{report.evolution} to learn from, {report.anchors} anchors, {report.held_out} held out"
     told += f", {len(report.left_out)} left out, {report.task_types} task types"
-    if lacks := missing_files(world.benchmark):
-        told += f"; {lacks}"
+    if lacks := getattr(world.benchmark, "missing", ()):  # optional files of a benchmark that is read from files
+        told += f"; not there: {', '.join(lacks)}"
     return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {told}"), report, world
 
 

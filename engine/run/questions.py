@@ -15,9 +15,8 @@ from typing import cast
 import msgspec
 
 from mage_es.engine.benchmarks.registry import open_benchmark, reopening
-from mage_es.engine.benchmarks.tasks import OWN_TASKS
 from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, Split
-from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.errors import PrerequisiteError
 from mage_es.events.facts.private import ERASED, is_erased, mapped, marked, under_of
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import named
@@ -116,27 +115,6 @@ class _Grown:
 
     def questions(self, split: Split) -> Sequence[Question]:
         return [question for question in self._questions if question.split == split]
-
-
-def require_same_tasks(reader: LogReader, started: RunStarted, file: str) -> None:
-    """Raise `UsageError`, which says what changed, if a file of own tasks is not the one that the run began with."""
-    from mage_es.engine.benchmarks.tasks.benchmark import open_tasks
-    from mage_es.engine.benchmarks.tasks.spec import parse
-
-    if not started.benchmark.startswith(OWN_TASKS):
-        raise UsageError(f"The run {started.run_id} has no tasks of your own but {started.benchmark}: omit --tasks.")
-    now = open_tasks(parse(started.benchmark)._replace(source=file).name)
-    (before, has_gold), given = stored_questions(reader, started.benchmark), all_questions(now)
-    if next(reader.of(RunInherited, since=1, until=2), None):  # it has questions from more than one file
-        ids = {question.question: question.id for question in before}
-        given = [msgspec.structs.replace(q, id=ids.get(q.question, q.id)) for q in given]
-        known = {question.id for question in given}
-        before = [question for question in before if question.id in known]
-    if told := changes(before, given, gold=has_gold):
-        raise UsageError(
-            f"{file} is not what the run {started.run_id} began with: {told}. A run keeps its questions: resume it "
-            f"without --tasks, or start a new one from this file."
-        )
 
 
 def changes(before: Sequence[Question], now: Sequence[Question], *, gold: bool = True) -> str:

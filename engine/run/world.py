@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 
@@ -34,7 +34,6 @@ from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of,
 from mage_es.engine.seams.embedder import Embedder, Vectors
 from mage_es.engine.seams.environment import Opening, is_sequential, opening_of
 from mage_es.engine.seams.metering import Metered, SpendingGuard
-from mage_es.engine.seams.method import Preparing
 from mage_es.engine.search.registry import Searches
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.facts.private import ERASED
@@ -67,9 +66,9 @@ class World(NamedTuple):
     searches: Searches | None = None
     parent: Parent | None = None
     """What a new run continues from."""
-    method: Preparing | None = None
-    """The method at work, or its trial, if a session has one that learns; otherwise its state is rebuilt from the
-    log."""
+    method: Any = None
+    """The method at work (engine/study/baselines/method.py), or its trial, if a session has one that learns; otherwise
+    its state is rebuilt from the log."""
     has_gold: bool = True
     """Whether the gold answers are present: a copy of a run may lack them."""
 

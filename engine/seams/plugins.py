@@ -10,7 +10,7 @@
     mage_es.scorers        a `Scorer` of own tasks (engine/benchmarks/tasks/scorers.py)
     mage_es.search         a function of a `SearchSpec` that returns a `Search`; its name is the provider's
     mage_es.methods        a function of the `RunView` of a run that returns a `Method`
-    mage_es.baselines      a `Baseline` (engine/baselines/table.py)
+    mage_es.baselines      a `Baseline` (engine/study/baselines/table.py)
     mage_es.telemetry      `otel`, a function that returns what sends telemetry (engine/run/telemetry.py)
     mage_es.commands       a sequence of `CommandEntry`s (cli/entries.py); its name is the wing's
     mage_es.checks         a function of (`Run`, `LogReader`) that yields the `Check`s (engine/seams/check.py) of what a

@@ -1,1 +1,1 @@
-"""Search: looking something up in an encyclopedia, a folder of documents, or a question's own paragraphs."""
+"""Search: looking something up in a question's own paragraphs, or in a corpus that a wing or a package offers."""

@@ -1,10 +1,9 @@
-"""Searches by name: `record`, `local/FOLDER`, `wikipedia?base_url=...`, or another package's."""
+"""Searches by name: `record`, or what a wing or another package offers, such as `local/FOLDER`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 from urllib.parse import parse_qsl
@@ -14,8 +13,7 @@ from mage_es.engine.seams.plugins import load, open_plugin, plugins
 from mage_es.engine.seams.search import Search
 from mage_es.events.errors import UsageError, nearest, redacted
 
-RECORD, LOCAL, WIKIPEDIA = "record", "local", "wikipedia"
-FORMS = (RECORD, f"{LOCAL}/<folder>", f"{WIKIPEDIA}?base_url=<url>")
+RECORD = "record"
 
 
 class SearchSpec(NamedTuple):
@@ -63,7 +61,9 @@ class Searches:
 
     @cached_property
     def _corpus(self) -> Search:
-        return _opened(self._spec)
+        provider = self._spec.provider
+        opened: Search = open_plugin("mage_es.search", provider, load("mage_es.search", provider), self._spec)
+        return opened
 
 
 def parse(text: str) -> SearchSpec:
@@ -75,21 +75,6 @@ def parse(text: str) -> SearchSpec:
         options = dict(parse_qsl(query, strict_parsing=bool(query)))
     except ValueError:
         raise UsageError(f"{text!r}: what follows the ? must be option=value, joined by &.") from None
-    spec = SearchSpec(provider, place, options, text)
-    is_ours = (provider == LOCAL and place) or (provider in (RECORD, WIKIPEDIA) and not place)
-    if not is_ours and provider not in plugins("mage_es.search"):
-        raise UsageError(f"There is no search {text!r}.{nearest(text, list(FORMS))}")
-    return spec
-
-
-def _opened(spec: SearchSpec) -> Search:
-    if spec.provider == LOCAL:
-        from mage_es.engine.search.local import LocalSearch
-
-        return LocalSearch(spec.text, Path(spec.place))
-    if spec.provider == WIKIPEDIA:
-        from mage_es.engine.search.wikipedia import ENGLISH, WikipediaSearch
-
-        return WikipediaSearch(spec.text, spec.options.get("base_url", ENGLISH))
-    offered: Search = open_plugin("mage_es.search", spec.provider, load("mage_es.search", spec.provider), spec)
-    return offered
+    if named != RECORD and provider not in (offered := plugins("mage_es.search")):
+        raise UsageError(f"There is no search {text!r}.{nearest(provider, [RECORD, *offered])}")
+    return SearchSpec(provider, place, options, text)

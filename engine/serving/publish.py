@@ -325,7 +325,6 @@ async def apublish(
         reopened(
             run,
             config=None,
-            tasks=None,
             data_dir=data_dir,
             benchmark=benchmark,
             models=models._replace(embedder=embedder),

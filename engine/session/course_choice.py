@@ -1,209 +1,42 @@
-"""Which course a planned question takes: the Learner's, an episode's, a baseline's or a method's."""
-
-from collections.abc import Generator, Sequence
-from math import inf
-from typing import Any, NamedTuple, TypeVar
-
-import msgspec
+"""Which course a planned question takes: the Learner's, an episode's, or a rival's, as the wing study asks it."""
 
 from mage_es.engine.agents.learner import course_of
-from mage_es.engine.baselines.table import LEARNING_AT, find_baseline, is_method, open_method
-from mage_es.engine.baselines.trial import BaselineTrial, asked_by, played_earlier
-from mage_es.engine.courses import Ask, Course
-from mage_es.engine.rules.trajectories import transcript_of
+from mage_es.engine.courses import Course
+from mage_es.engine.rules.routes import RECALL, ROUTING_ARMS
 from mage_es.engine.run.world import World
-from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.environment import SequentialBenchmark, is_sequential
-from mage_es.engine.seams.method import Method, Preparing, PromptTrial, RunView, Searching, TrialAnswer, blind, taught
-from mage_es.engine.seams.model import MAX_TOKENS, Request, reason_of
+from mage_es.engine.seams.plugins import verb
 from mage_es.engine.session.episodes import Donor, EpisodeContext, episode_of
-from mage_es.events.vocabulary import MICRO, Purpose, QuestionPlanned, Tier
+from mage_es.events.vocabulary import QuestionPlanned
 from mage_es.projections.fold import State
-from mage_es.projections.progress import CallKey
-
-NOTES = "notes"
-"""The purpose recorded for calls to a method's writer."""
-_Yielded = TypeVar("_Yielded")
 
 
 def planned_course(world: World, state: State, planned: QuestionPlanned) -> Course:
+    """Raises `PrerequisiteError` for a question of a baseline where the wing that asks it is deleted."""
+    if is_rivals(state, planned):
+        course: Course = verb("baseline_course")(world, state, planned)
+        return course
     question = world.questions[planned.question_id]
-    if is_learned(state):
-        method = world.method or learned(world, state, is_trial=planned.purpose == "trial")
-        prepared = method.prepare(blind(question))
-        if is_sequential(world.benchmark):
-            return episode_of(
-                _playing(world, state, world.benchmark), planned, question, None, solved=played_earlier(prepared)
-            )
-        trial = BaselineTrial(world.setting, world.benchmark, question)
-        return asked_by(trial, prepared, is_reasoned=view_of(world).is_reasoned)
-    baseline = find_baseline(planned.routing_arm)  # a baseline's plan names the baseline as its routing arm
     if not is_sequential(world.benchmark):
-        if baseline is None:
-            return course_of(world.setting, state, planned, question)
-        shots = baseline.shots(world.benchmark.name, world.questions, world.setting.evolution)
-        return baseline.course(BaselineTrial(world.setting, world.benchmark, question, shots))
-    context = _playing(world, state, world.benchmark)
-    if baseline is not None:
-        return episode_of(context, planned, question, None, mode=baseline.plays_as or "")
+        return course_of(world.setting, state, planned, question)
     donor = None
     if planned.donor:
         other = world.questions[planned.donor]
         # Its type is found again, since the plan only records which question is the donor.
         donor = Donor(other, world.typing.types_of([other], state.graph.induced_types())[0])
-    return episode_of(context, planned, question, donor)
+    return episode_of(playing(world, state, world.benchmark), planned, question, donor)
 
 
-def _playing(world: World, state: State, benchmark: SequentialBenchmark) -> EpisodeContext:
+def playing(world: World, state: State, benchmark: SequentialBenchmark) -> EpisodeContext:
     return EpisodeContext(world.setting, state, benchmark, lambda text: world.embedder.encode([text])[0])
+
+
+def is_rivals(state: State, planned: QuestionPlanned) -> bool:
+    """Return whether a plan is a baseline's or a method's, which it names as its routing arm."""
+    return state.progress.baseline is not None or planned.routing_arm not in (RECALL, *ROUTING_ARMS)
 
 
 def is_learned(state: State) -> bool:
     """Return whether a state is that of a method's run."""
     begun = state.progress.baseline
-    return begun is not None and is_method(begun.baseline)
-
-
-def view_of(world: World) -> RunView:
-    """Return what a method may know of a run; it is to reason if MAGE would."""
-    is_reasoned = world.setting.route == "cot"
-    sees_gold, traits = world.setting.config.teacher_sees in ("answers", "solutions"), world.setting.traits
-    return RunView(
-        world.embedder.encode,
-        world.setting.answer_format,
-        is_reasoned,
-        sees_gold,
-        traits.task,
-        world.setting.config.seed,
-        is_sequential(world.benchmark),
-        traits.is_open_ended,
-    )
-
-
-def learned(world: World, state: State, *, is_trial: bool) -> Preparing:
-    """Return a run's method as it was on a state, rebuilt from what it observed according to the log; with `is_trial`,
-    the trial that it was at instead."""
-    begun = state.progress.baseline
-    assert begun is not None
-    method = open_method(begun.baseline, view_of(world))
-    moves = lessons(method, world, state, begun.learned)
-    move = next(moves, None)
-    while move is not None and not (isinstance(move, Lesson) and not move.is_settled(state)):
-        move = after(moves, "" if isinstance(move, Lesson) else written(world, state, move.ask))
-    return move.asked_by if is_trial and isinstance(move, Lesson) else method
-
-
-class Lesson(NamedTuple):
-    """Questions to ask together before their outcomes are observed; a trial is a round of its own."""
-
-    names: Sequence[str]
-    asked_by: Preparing
-    purpose: Purpose = "fresh"
-    round: int = LEARNING_AT
-
-    def is_settled(self, state: State) -> bool:
-        return all(state.progress.is_settled("evaluate", name, self.round) for name in self.names)
-
-    def is_planned(self, state: State) -> bool:
-        return state.progress.is_planned("evaluate", self.names[0], self.round)
-
-
-class AskedNote(NamedTuple):
-    """The prompt for a method's writer, and the questions that it shows."""
-
-    ask: Ask
-    shown: tuple[str, ...]
-
-
-Lessons = Generator[Lesson | AskedNote, str, None]
-"""Everything a method learns from; it is sent the writer's text for a note, and "" once a lesson is settled."""
-
-
-def lessons(method: Method | Searching, world: World, state: State, names: Sequence[str]) -> Lessons:
-    """Lead a method through the questions that it learns from."""
-    if isinstance(method, Searching):
-        yield from _searched(method, world, state, names)
-        return
-    for at in range(0, len(names), method.block):
-        block = names[at : at + method.block]
-        if method.is_asking:
-            yield Lesson(block, method)
-        for name in block:
-            yield from _observed(method, world, state, name)
-
-
-def _searched(method: Searching, world: World, state: State, names: Sequence[str]) -> Lessons:
-    sees = world.setting.config.teacher_sees
-    moves = method.search([taught(world.questions[name], sees) for name in names])
-    move, round, notes = next(moves, None), LEARNING_AT, 0
-    while move is not None:
-        if isinstance(move, PromptTrial):
-            yield Lesson(tuple(move.prepared), move, "trial", round)
-            answers = {name: _answered(state, name, round) for name in move.prepared}
-            move, round = after(moves, answers), round + 1
-        else:
-            notes += 1
-            text = yield AskedNote(_writing(world, f"{move.shown[0]}/notes-{notes}", move.request), move.shown)
-            move = after(moves, text)
-
-
-def _observed(method: Method, world: World, state: State, name: str) -> Lessons:
-    reply, verdict = _answered(state, name, 0)
-    writing = method.observe(taught(world.questions[name], world.setting.config.teacher_sees), reply, verdict)
-    request, place = next(writing, None) if writing else None, 0
-    while writing and request is not None:
-        place += 1
-        text = yield AskedNote(_writing(world, f"{name}/notes-{place}", request), (name,))
-        request = after(writing, text)
-
-
-def _answered(state: State, name: str, round: int) -> TrialAnswer:
-    reply, verdict, progress = "", None, state.progress
-    if progress.is_judged("evaluate", name, round):
-        judged = progress.verdict("evaluate", name, round)
-        score = judged.score_micro / MICRO
-        verdict = Verdict(
-            answer=judged.answer,
-            score=score,
-            strict=judged.strict,
-            by=judged.judge,
-            # The log says whether it passed, but not the passing score.
-            passing=score if judged.correct else inf,
-        )
-    if steps := progress.steps("fresh", name):
-        reply = transcript_of(steps)
-    elif progress.is_replied("evaluate", name, round):
-        reply = progress.reply("evaluate", name, round).text
-    return TrialAnswer(reply, verdict)
-
-
-def _writing(world: World, about: str, request: Request) -> Ask:
-    return writing(about, request, has_guidance=bool(world.setting.config.guidance))
-
-
-def writing(about: str, request: Request, *, has_guidance: bool) -> Ask:
-    """Return the call of a writer: the guidance model, or the learner if there is none."""
-    tier: Tier = "guidance" if has_guidance else "execution"
-    if has_guidance:  # a tier whose thinking counts, as in all of its calls
-        request = msgspec.structs.replace(request, max_tokens=max(request.max_tokens, MAX_TOKENS))
-    return Ask(about, request, agent="Writer", tier=tier, purpose=NOTES)
-
-
-def after(asking: Generator[_Yielded, Any, None], answer: object) -> _Yielded | None:
-    """Send the outcome of what was asked, and return what to ask next, None at the end."""
-    try:
-        return asking.send(answer)
-    except StopIteration:
-        return None
-
-
-def written(world: World, state: State, ask: Ask) -> str:
-    """Return a writer's text from the log, "" if it was lost, is not text or quotes a guarded question."""
-    called = state.progress.call_at(LEARNING_AT, note_key(ask))
-    if called is None or reason_of(called) in ("looped", "empty", "refused"):
-        return ""
-    return "" if world.setting.guarded.likeness([called.text]).is_leak else called.text
-
-
-def note_key(ask: Ask) -> CallKey:
-    return CallKey(ask.tier, NOTES, ask.about, ask.attempt, ask.request.sha256)
+    return begun is not None and bool(begun.learned)

@@ -10,7 +10,6 @@ from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models, require_models
 from mage_es.engine.run.budget import limits_of
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.run.questions import require_same_tasks
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event, reopen_world, state_of
 from mage_es.engine.seams.benchmark import Benchmark
@@ -26,7 +25,6 @@ def reopened(
     run: Run,
     *,
     config: Config | None,
-    tasks: str | None,
     data_dir: Path | str | None,
     benchmark: Benchmark | None,
     models: Models | None,
@@ -37,7 +35,7 @@ def reopened(
     """Open a run to continue it; the block gets its session.
 
     Raises:
-        UsageError: `config` or `tasks` differs from the run's, or dollars are limited and a model has no price.
+        UsageError: `config` differs from the run's, or dollars are limited and a model has no price.
         PrerequisiteError: Data, embedder or a model is missing, or not the one that the run was started with.
         RunLocked: Another process is writing the run.
     """
@@ -50,8 +48,6 @@ def reopened(
         # recorded.
         started = first_event(reader)
         require_same(parse(started.config), with_own_models(config) if config else None)
-        if tasks is not None:
-            require_same_tasks(reader, started, tasks)
         recorded = limits_of(reader)
         runtime = runtime.within(recorded)
         world = reopen_world(

@@ -18,8 +18,6 @@ from typing import Any, get_args
 
 import msgspec
 
-from mage_es.engine.baselines.table import LEARNING_AT, PLAIN, Baseline, find_baseline, is_method, open_method, planned
-from mage_es.engine.baselines.trial import Shot
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.benchmarks.tasks.scorers import Scoring
 from mage_es.engine.commands import Call, RecordFact
@@ -49,18 +47,28 @@ from mage_es.engine.search.record import have_paragraphs
 from mage_es.engine.search.registry import RECORD, Searches
 from mage_es.engine.session.beginning import opening, sign
 from mage_es.engine.session.call import make_call
-from mage_es.engine.session.course_choice import (
+from mage_es.engine.session.resuming import reopened
+from mage_es.engine.session.session import Session
+from mage_es.engine.study.baselines.courses import (
     AskedNote,
     Lesson,
     after,
+    baseline_course,
     lessons,
     note_key,
-    planned_course,
     view_of,
     written,
 )
-from mage_es.engine.session.resuming import reopened
-from mage_es.engine.session.session import Session
+from mage_es.engine.study.baselines.table import (
+    LEARNING_AT,
+    PLAIN,
+    Baseline,
+    find_baseline,
+    is_method,
+    open_method,
+    planned,
+)
+from mage_es.engine.study.baselines.trial import Shot
 from mage_es.engine.verbs.evolve import given
 from mage_es.engine.verbs.exam import exam_closed
 from mage_es.engine.verbs.forms import blocking, typed
@@ -201,14 +209,12 @@ async def aresume_baseline(
     benchmark: Benchmark | None = None,
     runtime: Runtime | None = None,
     config: Config | None = None,
-    tasks: str | None = None,
     models: Models | None = None,
 ) -> BaselineReport:
     """Continue a baseline where it stopped; a finished one is returned as it is.
 
     Raises:
-        UsageError: `config` or `tasks`, a file of the user's own tasks, is given and differs from the run's; the
-            message lists the differences.
+        UsageError: `config` is given and differs from the run's; the message lists the differences.
         RunLocked: Another process is writing the run.
     """
     run = as_run(run)
@@ -230,7 +236,6 @@ async def aresume_baseline(
     with reopened(
         run,
         config=config,
-        tasks=tasks,
         data_dir=data_dir,
         benchmark=benchmark,
         models=models,
@@ -361,7 +366,7 @@ def _plans(session: Session, name: str, questions: Sequence[str], *, learning: L
     types = world.typing.types_of(chosen, {})  # a baseline has no graph
     return [
         planned(
-            *(name, question, task_type, lambda plan: planned_course(world, session.state, plan)),
+            *(name, question, task_type, lambda plan: baseline_course(world, session.state, plan)),
             purpose=purpose,
             iteration=iteration,
         )

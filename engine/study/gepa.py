@@ -35,11 +35,11 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, require_ontology, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.environment import is_sequential
-from mage_es.engine.seams.method import TrialAnswer, blind, taught
 from mage_es.engine.seams.model import Model, Request
-from mage_es.engine.session.course_choice import writing
 from mage_es.engine.session.reasking import AskingAgain, as_examined, asking_again, less, models_again, planned_on
 from mage_es.engine.study.baseline import writer_of
+from mage_es.engine.study.baselines.courses import writing
+from mage_es.engine.study.baselines.method import TrialAnswer, blind, taught
 from mage_es.engine.study.baselines.optimizing import INSTRUCTION, PLAIN, InstructionAdapter
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.baselines.table import is_method
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.config import Config, checked
 from mage_es.engine.models.registry import Models
@@ -39,6 +38,7 @@ from mage_es.engine.study.baseline import (
     tokens_of,
     with_writer,
 )
+from mage_es.engine.study.baselines.table import is_method
 from mage_es.engine.verbs.evolve import aevolve
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.forms import blocking, typed

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from mage_es.engine.baselines.table import planned
+import msgspec
+
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.models.registry import Models
+from mage_es.engine.rules.routes import ROUTING_ARMS
 from mage_es.engine.rules.splits import Splits
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import MAX_TOKENS, Model, Preflight, Request
 from mage_es.engine.seams.plugins import plugins, verb
 from mage_es.engine.session.course_choice import planned_course
@@ -38,10 +41,26 @@ async def require_room(world: World, model: Model, question_id: str) -> None:
 
 def first_request(world: World, question_id: str) -> Request:
     """Return a question's first prompt, without memories."""
-    question = world.questions[question_id]
-    draft = planned("zero_shot_cot", question, "", lambda plan: planned_course(world, State(), plan))
-    assert isinstance(draft.event, QuestionPlanned)
-    first = begin(planned_course(world, State(), draft.event))
+    setting = world.setting
+    config = msgspec.structs.replace(setting.config, search="")  # nothing is looked up yet
+    arm = ROUTING_ARMS["cot"]
+    plan = QuestionPlanned(
+        iteration=-1,
+        purpose="exam",
+        question_id=question_id,
+        task_type="",
+        skill="",
+        search_arm="none",
+        search_probability=1.0,
+        routing_arm="cot",
+        routing_probability=1.0,
+        memories=(),
+        principles=(),
+        template=arm.step_template if is_sequential(world.benchmark) else arm.template,
+        prompt_sha256="",
+        spans=(),
+    )
+    first = begin(planned_course(world._replace(setting=setting._replace(config=config)), State(), plan))
     assert isinstance(first, Ask)
     return first.request
 

@@ -28,7 +28,6 @@ async def aresume(
     run: Run | Path | str,
     *,
     config: Config | None = None,
-    tasks: str | None = None,
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
     runtime: Runtime | None = None,
@@ -39,8 +38,7 @@ async def aresume(
     finished run is returned unchanged.
 
     Raises:
-        UsageError: `config` or `tasks`, a file of the user's own tasks, is given and differs from the run's; the
-            message lists the differences.
+        UsageError: `config` is given and differs from the run's; the message lists the differences.
         RunLocked: Another process is writing the run.
     """
     run = as_run(run)
@@ -63,7 +61,6 @@ async def aresume(
     with reopened(
         run,
         config=config,
-        tasks=tasks,
         data_dir=data_dir,
         benchmark=benchmark,
         models=models,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import get_args
 
 from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.commands import shared
 from mage_es.engine.config import Config, parse
-from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records
@@ -24,7 +22,6 @@ from mage_es.engine.verbs.agents import agent_activity, missing_guidance
 from mage_es.engine.verbs.forms import typed
 from mage_es.engine.verbs.summary import (
     ActionRow,
-    CoverageWait,
     EpisodeRow,
     ExamRow,
     FrontierSkill,
@@ -49,8 +46,6 @@ from mage_es.events.vocabulary import (
     Purpose,
     RunInherited,
     SplitCommitted,
-    TargetsSelected,
-    Tier,
 )
 from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
@@ -99,7 +94,6 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         head=reader.head.chain,
         parent=_parent(begun_from) if begun_from else None,
         rows=tuple(iteration_rows(state, _summed_scores(played), first=first)),
-        waiting=_waiting(reader, state, config),
         noticing=_noticing(reader, config),
         actions=tuple(_actions(reader)),
         frontier=tuple(_frontier(reader, state)),
@@ -113,7 +107,6 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         prices=_price_sources(state, prices),
         agents=agent_activity(reader),
         quarantined=_quarantined(reader),
-        cache_hits=_cache_hits(state),
         baseline=baseline,
         asked=(sum(verdict.correct for verdict in verdicts), len(verdicts) + len(state.progress.unanswered("exam"))),
         served=_served(state),
@@ -140,12 +133,6 @@ def _served(state: State) -> dict[str, dict[str, int]]:
             calls.setdefault(account.model, Counter())[account.served_by or asked] += use.calls
     moved = {account.model for account, _ in state.ledger.accounts() if account.served_by}
     return {model: dict(sorted(names.items())) for model, names in calls.items() if model in moved}
-
-
-def _cache_hits(state: State) -> dict[str, float]:
-    """Return the share of each tier's input tokens that came from a cache, for tiers that had any."""
-    totals = {tier: state.ledger.total(tier) for tier in get_args(Tier)}
-    return {tier: use.cached_tokens / use.input_tokens for tier, use in totals.items() if use.cached_tokens}
 
 
 def _price_sources(state: State, prices: Prices) -> dict[str, str]:
@@ -197,17 +184,6 @@ def _noticing(reader: LogReader, config: Config) -> GuardSensitivity | None:
     if not decided or config.guard == "off" or not (last := decided[-1]).total:
         return None
     return GuardSensitivity(guard=config.guard, questions=last.total, smallest_drop=last.smallest_drop)
-
-
-def _waiting(reader: LogReader, state: State, config: Config) -> CoverageWait | None:
-    signal = config.failure_signal
-    history = selections(list(reader.of(TargetsSelected)), state.scores, signal, first=first_iteration(reader))
-    if not history:
-        return None
-    targets, weight = config.targets, Fraction(config.recency_weight)
-    found = effective_bound(history, signal=signal, recency_weight=weight, targets=targets)
-    bound, largest, longest = found.iterations, str(found.largest), found.longest
-    return CoverageWait(bound=bound, largest=largest, task_types=found.types, targets=targets, longest=longest)
 
 
 def _summed_scores(episodes: Iterable[EpisodeClosed]) -> Counter[tuple[str, int]]:

@@ -35,20 +35,6 @@ class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     anchor_score: float | None = None
 
 
-class CoverageWait(msgspec.Struct, frozen=True, kw_only=True):
-    """How long a task type can wait for EVOLVE (Theorem 2), given the run so far.
-
-    `bound` is floor(largest / lambda) + ceil(task_types / targets) in iterations, None if lambda is 0; `largest` is
-    the largest n_fail of any type in any iteration, as a fraction such as 5/6; `longest` is the longest actual wait.
-    """
-
-    bound: int | None
-    largest: str
-    task_types: int
-    targets: int
-    longest: int
-
-
 class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
     """The episodes of one purpose; `unparsed` replies named no action."""
 
@@ -154,8 +140,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `served`, `damaged` (see
     `problem`).
 
-    `prices` has the source of the price of each model that was called, "" if unknown. `cache_hits` is the share of
-    input tokens that came from a cache, for tiers that had any. `quarantined` items also count in the sizes in `rows`.
+    `prices` has the source of the price of each model that was called, "" if unknown. `quarantined` items also count in
+    the sizes in `rows`.
     A `baseline` has its name here and its (right, asked) questions; other runs have "". `measure` is how results are
     measured: accuracy, or the mean score of episodes. `shortfalls` lists the splits with fewer questions than
     requested. `served` counts the calls of a model by the names that its provider reports, for models that answered
@@ -180,7 +166,6 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     parent: ParentRow | None = None
     rows: tuple[IterationRow, ...] = ()
     problem: str = ""
-    waiting: CoverageWait | None = None
     noticing: GuardSensitivity | None = None
     judge: str = ""
     judge_calls: int = 0
@@ -192,7 +177,6 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     prices: dict[str, str] = {}
     agents: tuple[AgentActivity, ...] = ()
     quarantined: int = 0
-    cache_hits: dict[str, float] = {}
     baseline: str = ""
     asked: tuple[int, int] = (0, 0)
     measure: str = "accuracy"

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mage_es.engine.baselines.table import find_baseline
 from mage_es.engine.courses import Ask
 from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.run.directory import Run
@@ -24,7 +23,7 @@ from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Request
-from mage_es.engine.session.course_choice import is_learned
+from mage_es.engine.session.course_choice import is_rivals
 from mage_es.engine.viewing.life import Life
 from mage_es.engine.viewing.tables import columns_of
 from mage_es.engine.viewing.transcript import CallReport, Quotation, TrimReport, asked_again, report_of, told
@@ -181,7 +180,7 @@ class Rendered:
         texts: dict[str, int],
         requests: Requests,
     ) -> list[dict[str, Any]]:
-        if find_baseline(plan.routing_arm) or is_learned(state):
+        if is_rivals(state, plan):
             require_scoring(world, "what a baseline asked")
         events = [record.event for record in facts]
         seqs = {id(record.event): record.seq for record in facts}

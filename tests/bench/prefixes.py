@@ -21,10 +21,10 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.method import PreparedTask
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.study.baseline import baseline
 from mage_es.engine.study.baselines import entries
+from mage_es.engine.study.baselines.method import PreparedTask
 from mage_es.engine.study.baselines.methods import NearestCases
 
 

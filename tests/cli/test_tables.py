@@ -16,7 +16,6 @@ from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
 from mage_es.engine.verbs.replay import DigestCheck, ReplayReport
 from mage_es.engine.verbs.summary import (
     ActionRow,
-    CoverageWait,
     EpisodeRow,
     FrontierSkill,
     GuardSensitivity,
@@ -245,23 +244,6 @@ def test_a_question_shows_its_bundle_arms_and_verdict() -> None:
     assert isinstance(shown, TextTable)
     assert shown.rows == [("m1", "success_memory", "0.988", "iter-2")]
     assert bundle(()) == "Bundle: none of the run's memories"
-
-
-@pytest.mark.parametrize(
-    ("bound", "iterations", "parts"),
-    [
-        (6, 20, ["waited at most 1 iteration for", "can wait 6 iterations\n    (n_fail up to 5/6, 8 task types, 3"]),
-        (6, 6, ["can wait 6 iterations", "VACUOUS in a run of 6"]),
-        (None, 6, ["nothing bounds that"]),
-    ],
-)
-def test_the_effective_bound_is_shown_and_called_vacuous_where_it_is_no_shorter_than_the_run(
-    bound: int | None, iterations: int, parts: list[str]
-) -> None:
-    waiting = CoverageWait(bound=bound, largest="5/6", task_types=8, targets=3, longest=1)
-    shown = tables.overview(msgspec.structs.replace(summary(), waiting=waiting, iterations=iterations))
-    assert all(part in shown for part in parts)
-    assert ("VACUOUS" in shown) == (bound is not None and bound >= iterations)
 
 
 def test_what_evolve_wrote_and_what_is_to_explore_have_a_row_each() -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.bench.dataset import Dataset, Definition
 from mage_es.engine.bench.gsm8k import GSM8K
 from mage_es.engine.bench.hotpotqa.benchmark import FULLWIKI, HOTPOTQA, LEVELS
 from mage_es.engine.bench.medqa import MEDQA
 from mage_es.engine.bench.realmath.benchmark import REALMATH
 from mage_es.engine.bench.stbench.benchmark import EXTENDED, MERGED, STBENCH
 from mage_es.engine.bench.webqa.benchmark import WEBQA
-from mage_es.engine.benchmarks.dataset import Dataset, Definition
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, Course, Finish, advance, begin

@@ -10,9 +10,9 @@ from random import Random
 
 from numpy.random import Generator
 
+from mage_es.engine.auditing.theorems.gaps import coverage_bound, gaps, selections
 from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.bandits import Choice
-from mage_es.engine.rules.coverage import coverage_bound, gaps, selections
 from mage_es.engine.rules.curriculum import Signal, candidates_of
 from mage_es.engine.rules.randomness import stream
 from mage_es.events.vocabulary import AnswerJudged, Target, TargetsSelected
@@ -67,7 +67,7 @@ def check_curriculum(
 ) -> None:
     """Check that a curriculum stays within Theorem 2's bound on how long a task type waits.
 
-    Between two selections of a type at most floor(w / lambda) + ceil(N / M) iterations pass (rules/coverage.py). As in
+    Between two selections of a type at most floor(w / lambda) + ceil(N / M) iterations pass (theorems/gaps.py). As in
     EVOLVE, each iteration's failures are known before its targets are selected.
     """
     scores, last, events = Scores(), dict[str, int](), []

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
+from mage_es.engine.auditing import check_receipt
 from mage_es.engine.auditing.heads import cosign, receipt
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.events.care import check_receipt
 from mage_es.events.care.notes import make_key, read_signer
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged

@@ -33,8 +33,8 @@ def receipt(
     """Prove one answer, or the result of an exam, to someone who has neither the run nor this package.
 
     The document has the events as they are recorded, the hashes that lead from each to a head, and the head with its
-    signatures. `check_receipt.py` checks it, in plain Python (`python -m mage_es.events.care.check_receipt`), and the
-    page `check_receipt.html` next to it does so in a browser.
+    signatures. `check_receipt.py` checks it, in plain Python (`python -m mage_es.engine.auditing.check_receipt`), and
+    the page `check_receipt.html` next to it does so in a browser.
     """
     import msgspec
 

@@ -1,7 +1,7 @@
 """Theorem 2, bounded coverage gap: no task type waits longer for EVOLVE than its signal's failures explain.
 
 With the signals `rate`, `window` and `open`, between two selections of a type at most floor(w / lambda) + ceil(N / M)
-iterations pass (rules/coverage.py). The paper's bound follows from it. If the bound of the run as a whole is not
+iterations pass (gaps.py). The paper's bound follows from it. If the bound of the run as a whole is not
 shorter than the run, no gap could have broken it, and the table says VACUOUS. With `cumulative` a type can starve:
 nothing is claimed.
 """
@@ -9,8 +9,8 @@ nothing is claimed.
 from fractions import Fraction
 from functools import partial
 
+from mage_es.engine.auditing.theorems.gaps import coverage_bound, effective_bound, gaps, selections
 from mage_es.engine.config import Config
-from mage_es.engine.rules.coverage import coverage_bound, effective_bound, gaps, selections
 from mage_es.engine.rules.curriculum import STARVING
 from mage_es.engine.run.inheriting import first_iteration
 from mage_es.engine.seams.check import Check

@@ -20,8 +20,9 @@ from mage_es.engine.seams.benchmark import FAILED
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.model import Model, Request
+from mage_es.engine.seams.plugins import verb
 from mage_es.engine.seams.spec import is_embedded
-from mage_es.engine.session.course_choice import is_learned, learned, planned_course
+from mage_es.engine.session.course_choice import is_learned, planned_course
 from mage_es.engine.session.judge import judged
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, MageError, UsageError
@@ -199,7 +200,7 @@ class Recount:
         if is_learned(state):
             is_trial = planned.purpose == "trial"
             if self._method is None or self._method[:2] != (record.commit, is_trial):
-                made = world._replace(method=learned(world, state, is_trial=is_trial))
+                made = world._replace(method=verb("learned_method")(world, state, is_trial=is_trial))
                 self._method = (record.commit, is_trial, made)
             world = self._method[2]
         course = planned_course(world, state, planned)

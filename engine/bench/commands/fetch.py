@@ -83,7 +83,7 @@ def _list(settings: Settings, out: Output) -> None:
 
 
 def _row(name: str, settings: Settings) -> DataRow:
-    from mage_es.engine.benchmarks.dataset import missing_files
+    from mage_es.engine.bench.dataset import missing_files
     from mage_es.engine.benchmarks.registry import open_benchmark
 
     try:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from mage_es.engine.bench.dataset import DataFile, Definition
 from mage_es.engine.bench.finqa.equality import is_same_program
 from mage_es.engine.bench.finqa.matching import answer_in, formal_answer_in, is_match
 from mage_es.engine.bench.finqa.program import END, InvalidProgram, ProgramValue, execute, steps_of, tokens_of
 from mage_es.engine.bench.finqa.records import read
-from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means, text_of
 from mage_es.engine.seams.benchmark import Question, Verdict
 

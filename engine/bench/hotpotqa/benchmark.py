@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from mage_es.engine.bench.dataset import DataFile, Definition
 from mage_es.engine.bench.hotpotqa.scoring import measure, total, verdict
-from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.files import most_bytes
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.seams.benchmark import Question, Split, everywhere

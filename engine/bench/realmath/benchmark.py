@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from mage_es.engine.bench.dataset import DataFile, Definition
 from mage_es.engine.bench.realmath.equivalence import Equivalence, decide
 from mage_es.engine.bench.realmath.machine import MachineAnswer
 from mage_es.engine.bench.realmath.records import SUBSETS, read
 from mage_es.engine.bench.realmath.tokens import squeezed
-from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Verdict, everywhere

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import msgspec
 
+from mage_es.engine.bench.dataset import DataFile, Definition
 from mage_es.engine.bench.stbench.answers import without_stub
 from mage_es.engine.bench.stbench.scoring import has_class, measure, total, verdict
 from mage_es.engine.bench.stbench.tasks import TASK_TYPES, STBenchType, type_of_file, type_of_question
 from mage_es.engine.bench.stbench.upstream import STEPS, require
-from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.seams.benchmark import Question, Split
 from mage_es.events.errors import PrerequisiteError

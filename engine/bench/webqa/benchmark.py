@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from mage_es.engine.bench.dataset import DataFile, Definition
 from mage_es.engine.bench.webqa.scoring import measure, total, verdict
 from mage_es.engine.bench.webqa.target_values import read_target_value
-from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.seams.benchmark import Question, Split, everywhere
 

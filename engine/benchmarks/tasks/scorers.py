@@ -63,7 +63,6 @@ _GIVEN: dict[str, Scoring] = {}
 class Scorer(NamedTuple):
     answer_format: str
     verdict: Callable[[Question, str], Verdict]
-    is_numeric: bool = False
     extract: Callable[[str], str] = plain_answer
     instruction: str = Traits().instruction
     problem: Callable[[Question], str] = lambda question: ""
@@ -181,7 +180,6 @@ SCORERS: Mapping[str, Scorer] = {
     "number": Scorer(
         ANSWER_FORMAT,
         _number,
-        is_numeric=True,
         extract=number_in,
         instruction=INSTRUCTION,
         problem=_no_number,

@@ -15,11 +15,11 @@ Rules
 
 from collections import Counter
 
-from mage_es.engine.baselines.trial import COT, BaselineTrial
 from mage_es.engine.benchmarks.numbers import read_number
 from mage_es.engine.courses import Course, Finish, call_of
 from mage_es.engine.rules.prompt import Quote, Section, worked
 from mage_es.engine.seams.benchmark import scored
+from mage_es.engine.study.baselines.trial import COT, BaselineTrial
 
 SAMPLES = 10  # votes of self-consistency; the paper's
 SAMPLING_TEMPERATURE = 0.7  # temperature of those samples; the paper's hyperparameter table

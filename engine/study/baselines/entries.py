@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from mage_es.engine.baselines.table import PLAIN, Baseline
-from mage_es.engine.seams.method import Method, RunView, Searching
 from mage_es.engine.study.baselines.answering import ROUNDS, SAMPLES, few_shot_cot, reflexion, self_consistency
+from mage_es.engine.study.baselines.method import Method, RunView, Searching
 from mage_es.engine.study.baselines.methods import Cases, NearestCases, NearestLabel, NearestLines, Unchanging
 from mage_es.engine.study.baselines.optimizing import Gepa
 from mage_es.engine.study.baselines.react import react
 from mage_es.engine.study.baselines.shots import looked_up, worked
+from mage_es.engine.study.baselines.table import PLAIN, Baseline
 from mage_es.engine.study.baselines.writing import WRITING
 
 BASELINES: Mapping[str, Baseline] = {

@@ -26,7 +26,7 @@ from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.rules.prompt import without_final, worked
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.method import PreparedTask, RunView, ShownCase, Writing
+from mage_es.engine.study.baselines.method import PreparedTask, RunView, ShownCase, Writing
 
 NEAREST = 5
 """How many cases a nearest-neighbour prompt has: the best number on two small models."""

@@ -20,8 +20,15 @@ from importlib.util import find_spec
 from typing import Any
 
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.method import PreparedTask, PromptSearch, PromptTrial, Reflection, RunView, TrialAnswer
 from mage_es.engine.seams.model import Request
+from mage_es.engine.study.baselines.method import (
+    PreparedTask,
+    PromptSearch,
+    PromptTrial,
+    Reflection,
+    RunView,
+    TrialAnswer,
+)
 from mage_es.events.errors import PrerequisiteError
 
 CALLS = 3

@@ -14,11 +14,11 @@ from collections.abc import Generator, Mapping, Sequence
 
 import msgspec
 
-from mage_es.engine.baselines.trial import BaselineTrial
 from mage_es.engine.courses import Course, Fact, Finish, Look, Move, call_of, fact_of
 from mage_es.engine.rules.prompt import Quote, Section
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.search import Page
+from mage_es.engine.study.baselines.trial import BaselineTrial
 from mage_es.events.vocabulary import SearchAnswered
 
 STEPS = 7  # most steps; the original's

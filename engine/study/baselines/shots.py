@@ -17,13 +17,13 @@ from functools import cache
 from importlib.resources import files
 from itertools import islice
 
-from mage_es.engine.baselines.trial import Shot
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.routes import reasoned_about
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.search.record import in_record
 from mage_es.engine.study.baselines.answering import SHOTS
 from mage_es.engine.study.baselines.react import trajectory
+from mage_es.engine.study.baselines.trial import Shot
 
 REACT_SHOTS = 6  # trajectories in ReAct's prompt; the original's
 _HASH = re.compile(r"[0-9a-f]{16}")

@@ -23,8 +23,8 @@ import msgspec
 
 from mage_es.engine.rules.prompt import render_guidance
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.method import PreparedTask, RunView, ShownCase, Writing
 from mage_es.engine.seams.model import Request
+from mage_es.engine.study.baselines.method import PreparedTask, RunView, ShownCase, Writing
 from mage_es.engine.study.baselines.methods import NearestCases
 
 MOST_TOKENS: Mapping[str, int] = {

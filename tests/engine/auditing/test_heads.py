@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.engine.auditing import check_receipt
 from mage_es.engine.auditing.heads import Receipt, cosign, receipt, sign
 from mage_es.engine.auditing.verify import VerifyReport, verify
 from mage_es.engine.run.directory import Run
@@ -18,7 +19,6 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.events.care import check_receipt
 from mage_es.events.care.heads import kept_heads
 from mage_es.events.care.notes import Signer, make_key, read_signer
 from mage_es.events.disk import Layout

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from mage_es.engine.bench.crafter.replies import action_in
+from mage_es.engine.bench.dataset import Definition
 from mage_es.engine.bench.finqa.benchmark import FINQA
 from mage_es.engine.bench.gsm8k import GSM8K
 from mage_es.engine.bench.hotpotqa.benchmark import HOTPOTQA
@@ -15,7 +16,6 @@ from mage_es.engine.bench.realmath.benchmark import REALMATH
 from mage_es.engine.bench.stbench.benchmark import STBENCH
 from mage_es.engine.bench.webqa.benchmark import WEBQA
 from mage_es.engine.bench.webshop.shop import parse_action
-from mage_es.engine.benchmarks.dataset import Definition
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.benchmarks.tasks.columns import question_of
 from mage_es.engine.benchmarks.tasks.scorers import scorer_of

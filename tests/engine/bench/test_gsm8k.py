@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from mage_es.engine.bench.dataset import Dataset
 from mage_es.engine.bench.gsm8k import GSM8K, task_type_of
-from mage_es.engine.benchmarks.dataset import Dataset
 from mage_es.events.errors import PrerequisiteError
 
 DATA = Path(os.environ.get("MAGE_ES_DATA", Path(__file__).parents[4] / "shared" / "data"))

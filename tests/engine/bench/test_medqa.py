@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mage_es.engine.bench.dataset import Dataset
 from mage_es.engine.bench.medqa import MEDQA, measure, verdict
-from mage_es.engine.benchmarks.dataset import Dataset
 from mage_es.engine.benchmarks.letters import chosen, labelled
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.seams.benchmark import Question

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from mage_es.engine.bench.dataset import Definition
 from mage_es.engine.bench.finqa.benchmark import FINQA
 from mage_es.engine.bench.gsm8k import GSM8K
 from mage_es.engine.bench.hotpotqa.benchmark import HOTPOTQA
@@ -23,7 +24,6 @@ from mage_es.engine.bench.medqa import MEDQA
 from mage_es.engine.bench.realmath.benchmark import REALMATH
 from mage_es.engine.bench.stbench.benchmark import STBENCH
 from mage_es.engine.bench.webqa.benchmark import WEBQA
-from mage_es.engine.benchmarks.dataset import Definition
 from mage_es.engine.seams.benchmark import Question
 
 REPLIES = Path(os.environ.get("MAGE_ES_DATA", Path(__file__).parents[4] / "shared" / "data")) / "replies"

@@ -176,17 +176,6 @@ def test_damaged_questions_are_named_not_backed_up_and_not_restored(copied: Call
         restore(str(tmp_path / "backup"), runs_dir=tmp_path / "elsewhere", name="third")
 
 
-def test_the_same_tasks_go_on_and_changed_ones_are_told(copied: Callable[..., Run], tmp_path: Path) -> None:
-    run, tasks = copied(), rows()
-    tasks[3]["answer"], tasks[4]["question"] = "new", "Other?"
-    tasks += [{**tasks[0], "id": f"new{number}", "question": f"Which {number}?"} for number in range(7)]
-    changed = write(tmp_path / "changed.jsonl", tasks[:20] + tasks[21:])
-    told = r"7 added \(new\d(, new\d){4}, \.\.\.\), 1 removed \(t20\), 2 edited \(.*t3.*\)"
-    with pytest.raises(UsageError, match=told):
-        resume(run, tasks=str(changed), runtime=RUNTIME)
-    assert resume(run, tasks=str(write(tmp_path / "same.jsonl", rows())), runtime=RUNTIME).state == "finished"
-
-
 def test_a_row_that_is_named_by_its_place_has_moved_and_was_not_edited() -> None:
     asked = [_question(f"task-evolution-{place}", text) for place, text in enumerate("abc")]
     moved = [_question(f"task-evolution-{place}", text) for place, text in enumerate("xabc")]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.baselines.table import planned
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.run.world import World, open_world
-from mage_es.engine.session.course_choice import planned_course, view_of
+from mage_es.engine.session.course_choice import planned_course
+from mage_es.engine.study.baselines.courses import baseline_course, view_of
 from mage_es.engine.study.baselines.entries import BASELINES
-from mage_es.events.vocabulary import QuestionPlanned, SkillCreated
+from mage_es.engine.study.baselines.table import planned
+from mage_es.events.vocabulary import BaselineStarted, QuestionPlanned, SkillCreated
 from mage_es.projections.fold import State
 
 
@@ -21,7 +22,7 @@ def world_of(benchmark: str) -> World:
 
 def plan(world: World, name: str) -> QuestionPlanned:
     question = world.questions[world.setting.held_out[0]]
-    event = planned(name, question, "t", lambda each: planned_course(world, State(), each)).event
+    event = planned(name, question, "t", lambda each: baseline_course(world, State(), each)).event
     assert isinstance(event, QuestionPlanned)
     return event
 
@@ -29,6 +30,8 @@ def plan(world: World, name: str) -> QuestionPlanned:
 def first_call(world: World, planned: QuestionPlanned) -> Ask:
     state = State()
     state.apply(SkillCreated(skill="general", mastery=0.0, prompt_template="", strategy=""))
+    if (name := planned.routing_arm) in BASELINES:
+        state.apply(BaselineStarted(baseline=name, samples=1, rounds=0, shots=(), oracle_stop=False, questions=1))
     move = begin(planned_course(world, state, planned))
     assert isinstance(move, Ask)
     return move

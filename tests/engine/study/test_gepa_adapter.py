@@ -217,7 +217,7 @@ def test_a_reflection_is_shown_the_question_the_reply_the_verdict_and_the_runs_c
     from gepa import EvaluationBatch
 
     from mage_es.engine.seams.benchmark import Verdict
-    from mage_es.engine.seams.method import TrialAnswer
+    from mage_es.engine.study.baselines.method import TrialAnswer
 
     wrong = TrialAnswer("I say 1.", Verdict(answer="1", score=0.0, strict=False))
     task = corrected[0]

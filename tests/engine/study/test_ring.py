@@ -18,10 +18,10 @@ from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.method import PreparedTask, RunView
 from mage_es.engine.seams.model import MAX_TOKENS, Completion, Request
 from mage_es.engine.seams.plugins import EntryPoint, installed
 from mage_es.engine.study.baseline import baseline, read_baseline, resume_baseline
+from mage_es.engine.study.baselines.method import PreparedTask, RunView
 from mage_es.engine.study.ring import RingReport, ring
 from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted, UsageError

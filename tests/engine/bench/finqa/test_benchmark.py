@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mage_es.engine.bench.dataset import Dataset
 from mage_es.engine.bench.finqa.benchmark import FINQA, measure, total, verdict
 from mage_es.engine.bench.finqa.records import task_type_of
-from mage_es.engine.benchmarks.dataset import Dataset
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.testing import check_benchmark

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.engine.bench.dataset import Dataset
 from mage_es.engine.bench.hotpotqa.benchmark import FULLWIKI, HOTPOTQA, LEVELS, read
-from mage_es.engine.benchmarks.dataset import Dataset
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.search.record import in_record
 from mage_es.engine.testing.benchmarks import check_benchmark

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mage_es.engine.bench.dataset import Dataset
 from mage_es.engine.bench.realmath.answers import read_answer
 from mage_es.engine.bench.realmath.benchmark import REALMATH, measure, verdict
 from mage_es.engine.bench.realmath.equivalence import Equivalence, compared, decide
 from mage_es.engine.bench.realmath.expressions import Unreadable
 from mage_es.engine.bench.realmath.machine import MachineAnswer, read_machine
 from mage_es.engine.bench.realmath.records import kind_of
-from mage_es.engine.benchmarks.dataset import Dataset
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.session.judge import STRICT, template_of

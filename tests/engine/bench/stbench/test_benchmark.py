@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.engine.bench.dataset import Dataset, missing_files
 from mage_es.engine.bench.stbench.benchmark import EXTENDED, MERGED, STBENCH, gold_of, read
-from mage_es.engine.benchmarks.dataset import Dataset, missing_files
 from mage_es.engine.seams.benchmark import Question, is_test
 from mage_es.engine.testing.benchmarks import check_benchmark
 from mage_es.events.errors import PrerequisiteError

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.engine.bench.dataset import Dataset
 from mage_es.engine.bench.webqa.benchmark import WEBQA, read, task_type_of
-from mage_es.engine.benchmarks.dataset import Dataset
 from mage_es.engine.testing.benchmarks import check_benchmark
 from mage_es.events.errors import PrerequisiteError
 

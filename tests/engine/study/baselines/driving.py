@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mage_es.engine.baselines.trial import BaselineTrial
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, Course, Finish, Look, Move, advance, begin
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.search.record import in_record
+from mage_es.engine.study.baselines.trial import BaselineTrial
 from mage_es.events.vocabulary import ModelCalled, SearchAnswered
 
 SETTING = Setting(Config(benchmark="wordmath"), (), (), (), (), 'Finish with a line "#### <1467>".')

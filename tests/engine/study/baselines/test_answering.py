@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.baselines.trial import Shot, zero_shot_cot
 from mage_es.engine.courses import Ask
 from mage_es.engine.rules.prompt import PromptQuestion, render_answer
 from mage_es.engine.study.baselines.answering import few_shot_cot, reflexion, self_consistency
+from mage_es.engine.study.baselines.trial import Shot, zero_shot_cot
 from tests.engine.study.baselines.driving import SETTING, attempt, drive
 
 

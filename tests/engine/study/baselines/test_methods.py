@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from mage_es.engine.baselines.table import is_method
-from mage_es.engine.baselines.trial import asked_by
 from mage_es.engine.courses import Ask, Finish, advance, begin
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.method import Method, PreparedTask, RunView, Searching, blind, taught
 from mage_es.engine.study.baselines.entries import METHODS
+from mage_es.engine.study.baselines.method import Method, PreparedTask, RunView, Searching, blind, taught
+from mage_es.engine.study.baselines.table import is_method
+from mage_es.engine.study.baselines.trial import asked_by
 from mage_es.events.vocabulary import BundleTrimmed
 from tests.engine.study.baselines.driving import attempt, called
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mage_es.engine.baselines.table import open_method
-from mage_es.engine.baselines.trial import asked_by
 from mage_es.engine.courses import Ask, Finish, advance, begin
-from mage_es.engine.seams.method import Method, RunView, Searching
 from mage_es.engine.seams.model import Request
 from mage_es.engine.study.baseline import is_writing
 from mage_es.engine.study.baselines.entries import METHODS
+from mage_es.engine.study.baselines.method import Method, RunView, Searching
+from mage_es.engine.study.baselines.table import open_method
+from mage_es.engine.study.baselines.trial import asked_by
 from tests.engine.study.baselines.driving import attempt, called
 from tests.engine.study.baselines.test_methods import FORM, place, question, verdict
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.verbs.new import KINDS, write_skeleton
+from mage_es.engine.testing.new import KINDS, write_skeleton
 from mage_es.events.errors import UsageError
 
 pytestmark = pytest.mark.slow

@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.bench.entries import from_files
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, PredictionForm, means
 from mage_es.engine.benchmarks.records import Records, listed
+from mage_es.engine.benchmarks.registry import BenchmarkEntry
 from mage_es.engine.seams.benchmark import (
     SPLITS,
     ContextRole,
@@ -72,6 +74,10 @@ class Definition(NamedTuple):
     """The form of predictions made elsewhere."""
     folder: str = ""
     """The folder of its files, below that of all data sets; "" stands for its name."""
+
+    def entry(self) -> BenchmarkEntry:
+        """Return the entry by which a run finds it."""
+        return from_files(lambda: self)
 
 
 class Dataset:

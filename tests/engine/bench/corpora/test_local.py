@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.search.local import LocalSearch
+from mage_es.engine.bench.corpora.local import LocalSearch
 from mage_es.events.errors import PrerequisiteError
 
 pytestmark = pytest.mark.slow

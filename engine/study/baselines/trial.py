@@ -12,8 +12,8 @@ from mage_es.engine.rules.prompt import template as template_of
 from mage_es.engine.rules.routes import DIRECT, REASONED, reasoned_about
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Benchmark, Question
-from mage_es.engine.seams.method import PreparedTask
 from mage_es.engine.seams.model import RAISE, Request
+from mage_es.engine.study.baselines.method import PreparedTask
 from mage_es.events.vocabulary import ModelCalled, Span
 
 COT = "answer_cot"

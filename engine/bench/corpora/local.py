@@ -19,8 +19,8 @@ import msgspec
 from mage_es.engine.benchmarks.files import contents
 from mage_es.engine.benchmarks.records import read_records
 from mage_es.engine.seams.search import LONGEST_PAGE, Page
-from mage_es.events.errors import PrerequisiteError
-from mage_es.projections.lance import require_lance
+from mage_es.engine.search.registry import SearchSpec
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 _TEXTS = (".txt", ".md")
 _MORE = 4
@@ -30,6 +30,13 @@ _MORE = 4
 class _Row(msgspec.Struct):
     title: str
     text: str
+
+
+def open_folder(spec: SearchSpec) -> LocalSearch:
+    """Return the search of `local/FOLDER`. Raises `UsageError` without a folder, and `PrerequisiteError`."""
+    if not spec.place:
+        raise UsageError(f"--search {spec.text} names no folder: write local/FOLDER.")
+    return LocalSearch(spec.text, Path(spec.place))
 
 
 class LocalSearch:
@@ -58,9 +65,13 @@ class LocalSearch:
         return [self._pages[title] for title in self._best(self._texts, query, count)]
 
     def _index(self) -> tuple[Any, Any]:
-        require_lance(f"The search {self.name}")
-        import lancedb
-        from lancedb.index import FTS
+        try:
+            import lancedb
+            from lancedb.index import FTS
+        except ImportError as error:
+            raise PrerequisiteError(
+                f"The search {self.name} needs the package lancedb: python -m pip install 'mage-es[lance]'"
+            ) from error
 
         database = lancedb.connect("memory://")
         tables = []

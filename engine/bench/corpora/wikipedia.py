@@ -22,6 +22,7 @@ import msgspec
 
 from mage_es.engine.seams.faults import shortened
 from mage_es.engine.seams.search import LONGEST_PAGE, Page
+from mage_es.engine.search.registry import SearchSpec
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 ENGLISH = "https://en.wikipedia.org/w/api.php"
@@ -71,6 +72,13 @@ _FAILURES = (OSError, ValueError, HTTPException, RecursionError)
 
 class _Site(msgspec.Struct):
     query: dict[str, dict[str, Any]]
+
+
+def open_wiki(spec: SearchSpec) -> WikipediaSearch:
+    """Return the search of `wikipedia?base_url=URL`. Raises `UsageError` for another form."""
+    if spec.place:
+        raise UsageError(f"--search {spec.text}: name another wiki by its address, wikipedia?base_url=URL.")
+    return WikipediaSearch(spec.text, spec.options.get("base_url", ENGLISH))
 
 
 class WikipediaSearch:

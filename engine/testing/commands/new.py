@@ -32,7 +32,7 @@ def new(
     needs none: use openai/MODEL?base_url=URL. A scorer is for tasks of your own.
     """
     from mage_es.engine.benchmarks.registry import names
-    from mage_es.engine.verbs.new import write_skeleton
+    from mage_es.engine.testing.new import write_skeleton
     from mage_es.events.errors import UsageError
 
     if kind in ("benchmark", "environment") and name in names():

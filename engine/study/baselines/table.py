@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.baselines.trial import BaselineTrial, Shot, zero_shot_cot
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.method import Method, RunView, Searching
 from mage_es.engine.seams.plugins import load, open_plugin, plugins
+from mage_es.engine.study.baselines.method import Method, RunView, Searching
+from mage_es.engine.study.baselines.trial import BaselineTrial, Shot, zero_shot_cot
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import Draft, Phase, Purpose, QuestionPlanned
 

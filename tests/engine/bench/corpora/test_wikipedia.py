@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from mage_es.engine.search.wikipedia import WikipediaSearch
+from mage_es.engine.bench.corpora.wikipedia import WikipediaSearch
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 ARTICLES = {"Béla Bartók": "Bartók was a composer. He was Hungarian.", "Paul Hindemith": "Hindemith was a composer."}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mage_es.engine.auditing.theorems.gaps import CoverageGap, coverage_bound, effective_bound, gaps, selections
 from mage_es.engine.commands import Candidate
-from mage_es.engine.rules.coverage import CoverageGap, coverage_bound, effective_bound, gaps, selections
 from mage_es.engine.rules.curriculum import Signal, candidates_of, n_fail, select_targets
 from mage_es.events.vocabulary import Target, TargetsSelected
 from mage_es.projections.scores import Scores

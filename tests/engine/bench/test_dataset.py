@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.benchmarks.dataset import DataFile, Dataset, Definition, missing_files
+from mage_es.engine.bench.dataset import DataFile, Dataset, Definition, missing_files
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.seams.benchmark import TEST_SHARE, Question, Split, Verdict, is_test

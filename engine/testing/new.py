@@ -98,7 +98,7 @@ def write_skeleton(kind: str, name: str, parent: Path) -> tuple[Path, ...]:
     for target, template in targets.items():
         path = folder / _filled(target, values, marks="{}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = files("mage_es.engine.verbs.skeleton").joinpath(f"{template}.txt").read_text(encoding="utf-8")
+        text = files("mage_es.engine.testing.skeleton").joinpath(f"{template}.txt").read_text(encoding="utf-8")
         path.write_text(_filled(text, values, marks="<>"), encoding="utf-8")
         written.append(path)
     return tuple(written)

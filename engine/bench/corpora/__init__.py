@@ -1,0 +1,1 @@
+"""Corpora to search: a folder of documents, Wikipedia."""

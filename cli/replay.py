@@ -35,6 +35,9 @@ def replay(
         Path | None,
         typer.Option("--into", metavar="FOLDER", help="New folder for the result. [default: a fresh one in the run]"),
     ] = None,
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Also write the memory as LanceDB tables, and compare what they hold.")
+    ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing: fold every iteration again and compare its digests.")
     ] = False,
@@ -51,7 +54,7 @@ def replay(
     if check:
         _check(found, settings, out)
         return
-    report = rebuild(found, until=until, into=into)
+    report = rebuild(found, until=until, into=into, tables=tables)
     out.report(report, digests(report), replayed(report))
     if any(check.equal is False for check in report.checks):
         out.next(settings.again("verify", report.run_id))

@@ -63,8 +63,8 @@ PURE = (
 RULING = (*PURE, "engine.agents", "engine.commands", "engine.config", "engine.courses", "engine.loop")
 """Rooms that treat every benchmark alike."""
 IMPURE_MODULES = {"time", "random", "uuid", "os", "socket", "subprocess", "asyncio", "datetime", "secrets"}
-WRITERS = {"projections.snapshots"}
-"""The projection whose business is to write what can be rebuilt."""
+WRITERS = {"projections.lance", "projections.snapshots"}
+"""Projections whose business is to write what can be rebuilt."""
 OUTSIDE = re.compile(
     r"time\.(?!strptime$)\w+|(datetime\.)*(now|utcnow|today)|random\.(?!Random$)\w+|(uuid|secrets)\.\w+"
     r"|os\.(environ|getenv|urandom)|np\.random\.(?!Generator$|Philox$)\w+"

@@ -17,6 +17,7 @@ from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.fold import State, fold, reads_of
+from mage_es.projections.lance import open_to_all, read_digest, require_lance, write_tables
 from mage_es.projections.snapshots import write_snapshot
 
 
@@ -49,21 +50,33 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @typed
-def replay(run: Run | Path | str, *, until: str = "latest", into: Path | str | None = None) -> ReplayReport:
+def replay(
+    run: Run | Path | str, *, until: str = "latest", into: Path | str | None = None, tables: bool = False
+) -> ReplayReport:
     """Rebuild the state at a marker in a new place: a fold with graph, memory, slots and bandits.
 
+    With `tables` the memory is also written as LanceDB tables, and its digest is that of the tables, read back.
+
     Raises:
+        PrerequisiteError: Tables are asked for, and LanceDB is not installed.
         UsageError: The marker does not exist, or `into` is not an empty folder.
         LogDamaged: The log fails its checksums.
     """
     run = as_run(run)
     reader = LogReader(run.log_path)
     seq = reader.resolve(until)
+    if tables:
+        require_lance()
     path = Path(into) if into else run.replay_path(until)
     _make_room(path, is_own=into is None)
     began = time.perf_counter()
     state = fold(reader, until=seq)
     write_snapshot(path / "snapshots", state, chain=reader.head.chain if seq == reader.head.seq else "")
+    rebuilt = {digest.projection: digest.value for digest in state.digests()}
+    if tables:
+        write_tables(path / "memory", state.memory)
+        if len(open_to_all(state.memory)) == len(state.memory):
+            rebuilt[state.memory.name] = read_digest(path / "memory")
     recorded = recorded_digests(reader, state)
     return ReplayReport(
         run_id=run.id,
@@ -76,8 +89,8 @@ def replay(run: Run | Path | str, *, until: str = "latest", into: Path | str | N
         failure_memories=state.memory.count("failure_memory"),
         principles=state.memory.count("principle"),
         checks=tuple(
-            DigestCheck(projection=each.projection, recorded=recorded.get(each.projection, ""), rebuilt=each.value)
-            for each in state.digests()
+            DigestCheck(projection=name, recorded=recorded.get(name, ""), rebuilt=value)
+            for name, value in rebuilt.items()
         ),
     )
 

@@ -101,22 +101,12 @@ def main() -> None:
 def compare(memory: Memory, queries: list[Query], folder: Path) -> None:
     """Measure the balanced arm and LanceDB in turn, query by query: exact, then with an index."""
     import lancedb
-    from lancedb.index import Bitmap, HnswSq
+    from lancedb.index import HnswSq
 
-    database, tables = lancedb.connect(str(folder)), []
-    for outcome in ("success_memory", "failure_memory"):
-        rows = [
-            {
-                "memory_id": row.memory_id,
-                "task_type": row.task_type,
-                "embedding": np.frombuffer(row.embedding, dtype="<f4"),
-            }
-            for row in memory.rows()
-            if row.outcome == outcome
-        ]
-        table = database.create_table(outcome, rows)
-        table.create_index("task_type", config=Bitmap())
-        tables.append(table)
+    from mage_es.projections.lance import write_tables
+
+    write_tables(folder, memory)
+    tables = [lancedb.connect(str(folder)).open_table(name) for name in ("success_memories", "failure_memories")]
     in_turn("LanceDB, exact, filtered", memory, queries, tables)
     began = time.perf_counter()
     for table in tables:

@@ -32,6 +32,14 @@ def test_the_rebuilt_state_goes_where_it_is_asked_to(mage: Command, runs_dir: Pa
     assert (again.code, "rebuilt is not empty" in again.err) == (2, True)
 
 
+@pytest.mark.slow
+def test_tables_are_written_for_lancedb_on_request(mage: Command, runs_dir: Path, tmp_path: Path) -> None:
+    assert mage("replay", "--until", "iter-0", "--into", "without").code == 0
+    assert not (tmp_path / "without" / "memory").exists()
+    assert mage("replay", "--until", "iter-0", "--into", "with", "--tables").code == 0
+    assert any((tmp_path / "with" / "memory").glob("*.lance"))
+
+
 @pytest.mark.parametrize("marker", ["iter-9", "iter-x", "latets", "seq:99999999", "iter-1/evalute", ""])
 def test_a_marker_that_does_not_exist_is_a_usage_error(mage: Command, runs_dir: Path, marker: str) -> None:
     outcome = mage("replay", "--until", marker)

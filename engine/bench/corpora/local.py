@@ -21,6 +21,7 @@ from mage_es.engine.benchmarks.records import read_records
 from mage_es.engine.seams.search import LONGEST_PAGE, Page
 from mage_es.engine.search.registry import SearchSpec
 from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.projections.lance import require_lance
 
 _TEXTS = (".txt", ".md")
 _MORE = 4
@@ -65,13 +66,9 @@ class LocalSearch:
         return [self._pages[title] for title in self._best(self._texts, query, count)]
 
     def _index(self) -> tuple[Any, Any]:
-        try:
-            import lancedb
-            from lancedb.index import FTS
-        except ImportError as error:
-            raise PrerequisiteError(
-                f"The search {self.name} needs the package lancedb: python -m pip install 'mage-es[lance]'"
-            ) from error
+        require_lance(f"The search {self.name}")
+        import lancedb
+        from lancedb.index import FTS
 
         database = lancedb.connect("memory://")
         tables = []

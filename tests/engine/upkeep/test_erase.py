@@ -71,7 +71,7 @@ def rebuilt(run: Run) -> dict[str, str]:
 
 def test_no_byte_of_the_run_or_of_what_was_made_of_it_tells_of_who_was_erased(run: Run, tmp_path: Path) -> None:
     before = rebuilt(run)
-    replay(run)
+    replay(run, tables=True)
     reader = LogReader(run.log_path, opened=False)
     export(reader, tmp_path / "exported", format="csv", until=reader.head.seq)
     export_page([Viewed(run, opened=False, whole=True)], tmp_path / "page.html", words={})

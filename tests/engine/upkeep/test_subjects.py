@@ -70,7 +70,7 @@ def private_memories(run: Run) -> list[MemoryAppended]:
 def test_no_file_of_a_run_but_its_keys_holds_a_word_of_a_subject(run: Run, tmp_path: Path) -> None:
     assert not in_clear(run.path)
     assert (run.path / "keys").stat().st_mode & 0o777 == 0o600
-    replay(run)
+    replay(run, tables=True)
     reader = LogReader(run.log_path, opened=False)
     export(reader, tmp_path / "exported", format="parquet", until=reader.head.seq)
     backup(run, str(tmp_path / "backup"))

@@ -59,7 +59,9 @@ def test_exams_are_shown_cases_of_anchors_and_the_run_is_verified(folder: Path) 
     names = {case.memory_id for _, case in of_anchors(run)}
     plans = LogReader(run.exams()[-1].log_path).of(QuestionPlanned)
     assert any(hit.memory_id in names for plan in plans for hit in plan.memories)
-    assert [check.detail for check in verify(run).checks if not check.ok] == []
+    checks = verify(run).checks
+    assert [check.detail for check in checks if not check.ok] == []
+    assert ", 8 of anchors (against the others) against" in next(each.detail for each in checks if each.name == "leaks")
 
 
 def test_in_a_run_that_continues_this_one_no_anchor_is_shown_a_case_of_one(folder: Path) -> None:

@@ -279,7 +279,11 @@ class Evolve(NamedTuple):
 
 
 class TakeSnapshot(NamedTuple):
+    """SNAPSHOT: the guard's verdict and what follows; `anchors`, with their vectors by id, become cases."""
+
     iteration: int
+    anchors: Mapping[str, Question] = {}
+    vectors: Mapping[str, Vector] = {}
 
 
 Curation = Literal["quarantine", "release", "approve", "reject"]

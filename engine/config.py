@@ -104,7 +104,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How a prompt shows cases: as turns of the chat, each a question and its right answer; `worked`, as turns of those
     cases alone that show how their answer was reached; as plain `Q:` and `A:` lines in one message; or quoted under
     headings, as the paper has them. `usual`: turns, and worked where a trial of at most 30 calls on anchors shows that
-    it is better; `auto`: where there is no such trial, one of lines. Episodes always have sections."""
+    it is better, or with too few anchors for one where guidance wrote corrections; `auto`: where there is no such
+    trial, one of lines. Episodes always have sections."""
     route: Literal["auto", "direct", "cot"] = "auto"
     """How a question is asked if no bandit chooses: for the answer alone, or with reasoning; `auto`: for the answer
     alone if answers are labels, or short answers by a rule of your own that no worked solution states."""

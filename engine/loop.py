@@ -15,7 +15,7 @@ Theory of operation
     EVOLVE     memories, principles, tools (guidance        Evolve                 rules/authoring.py
                model, sandbox), their vectors
     SNAPSHOT   answers to the anchors (execution model)     PlanAnswers            agents/learner.py
-                                                            TakeSnapshot           rules/snapshot.py
+               and in the end their vectors (embedder)      TakeSnapshot           rules/snapshot.py
                                                             CloseIteration         decide.py
 
 Each phase takes the same three steps. It asks the world for what it needs; it puts all of that into one command of
@@ -56,6 +56,7 @@ from mage_es.engine.commands import (
 from mage_es.engine.rules.authoring import sources_of
 from mage_es.engine.rules.benefit import to_ask_more
 from mage_es.engine.rules.forms import rival_of, to_try
+from mage_es.engine.rules.refit import to_refit
 from mage_es.engine.rules.snapshot import is_decided, is_mastered, looks
 from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
 from mage_es.engine.rules.writings import BRIEFS, ONTOLOGY, writings
@@ -304,7 +305,9 @@ async def compare(session: Session, k: int) -> None:
                 break
         await try_form(session, k, asked)
         await ask_more(session, k)
-        session.do(TakeSnapshot(k))
+        kept = {name: session.world.questions[name] for name in to_refit(session.world.setting, session.state, k)}
+        vectors = session.world.embedder.encode([question.question for question in kept.values()]) if kept else ()
+        session.do(TakeSnapshot(k, kept, dict(zip(kept, vectors, strict=True))))
         verdict = session.state.scores.verdict(k)
         if verdict.endswith("rollback"):
             session.announce(

@@ -19,6 +19,9 @@ Rules
       (tests/bench/forms.py): the trial finds a form that is far better, not one that is slightly better.
     - Quoted sections are not tried: a second rival would halve the pairs, and no model that was measured did best with
       them.
+    - With anchors too few for a trial the writer decides: once a correction of guidance shows how to reach an answer,
+      `worked` is the form. Bare results beside worked ones are what a small model copies. Replies of the learner itself
+      do not count: they may have been right by chance.
     - Where form cannot matter, nothing is tried: episodes, anchors that have no case or were recalled, a served run,
       whose layout is settled when it begins, and a run without anchors.
 """
@@ -30,6 +33,7 @@ from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.retrieval import shows_how
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.setting import Setting
+from mage_es.engine.rules.writings import CORRECTIONS
 from mage_es.events.vocabulary import FormDecided, QuestionPlanned
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
@@ -47,7 +51,10 @@ def form_of(setting: Setting, state: State, phase: str = "") -> str:
         return rival_of(setting, state)
     if setting.config.form not in CHOOSING:
         return setting.config.form
-    return state.benefit.form.form if state.benefit.form else USUAL
+    if state.benefit.form:
+        return state.benefit.form.form
+    is_untried = setting.route == "cot" and not setting.has_episodes and len(setting.anchors) < FEWEST
+    return WORKED if is_untried and _is_corrected(state) else USUAL
 
 
 def rival_of(setting: Setting, state: State) -> str:
@@ -110,6 +117,14 @@ def decide_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, b
 
 def _is_tried(setting: Setting, state: State) -> bool:
     return state.benefit.form is not None and state.benefit.form.iteration >= setting.first
+
+
+def _is_corrected(state: State) -> bool:
+    """Return whether guidance wrote a correction in use that shows how its answer was reached."""
+    slices = (state.memory.slice("failure", task_type) for task_type in state.memory.task_types())
+    names = (name for rows in slices for name, kind in zip(rows.ids, rows.kinds, strict=True) if kind == CORRECTIONS)
+    # What a client taught is of the same kind, but is not written in EVOLVE.
+    return any(row.reasoning and row.phase == "evolve" for row in map(state.memory.row, names))
 
 
 def _cases(state: State, planned: QuestionPlanned) -> list[MemoryRow]:

@@ -7,10 +7,13 @@ Rules
       A question of fewer than five words is found only as a whole text; as a passage it says nothing.
     - Shingles that are the form of a type's questions, by the same commitment, say nothing about any one of them and do
       not count, neither as words of the question nor as words in between.
+    - Anchors alone may be written, as cases and in the snapshot that judges a run for the last time (rules/refit.py):
+      what is learned before that has none, and what is learned after is not shown to them.
     - What would leak is not written; the refusal is an event, without a word of the text.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -23,12 +26,14 @@ from mage_es.engine.rules.near_duplicates import (
     shingle_hash,
     shingle_run,
 )
+from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.events.facts.private import is_erased
 from mage_es.events.facts.shapes import fields_with
 from mage_es.events.vocabulary import (
     Draft,
     Event,
     IterationPlanned,
+    MemoryAppended,
     MemoryRefused,
     MemoryReinforced,
     MemorySuperseded,
@@ -42,6 +47,7 @@ from mage_es.events.vocabulary import (
 )
 
 LEARNED = "evolution"  # the split that memories are about; the questions of every other one must not be learned
+ANCHORS = "anchors"
 
 _SHINGLE_BYTES = 8
 
@@ -65,11 +71,12 @@ class Guarded:
     """The questions that must not be learned. [section 4.1, near-duplicates]"""
 
     def __init__(self, committed: Iterable[SplitCommitted] = ()) -> None:
+        self._committed = tuple(committed)
         self._splits: dict[str, str] = {}
         self._names: list[str] = []
         self._index: ExactIndex[bytes] = ExactIndex()
         self._common: set[bytes] = set()
-        for split in committed:
+        for split in self._committed:
             self._common.update(_unpacked(split.common_shingles))
             if split.split != LEARNED:
                 # The log has hashes of what must not be learned, never its text.
@@ -91,6 +98,14 @@ class Guarded:
     def common(self) -> int:
         """Return how many shingles do not count because they are the form of a type's questions."""
         return len(self._common)
+
+    @cached_property
+    def _but_anchors(self) -> "Guarded":
+        return Guarded(split for split in self._committed if split.split != ANCHORS)
+
+    def likeness_of(self, event: Event) -> Likeness:
+        """Return what an event is most like; a case of an anchor may be like anchors."""
+        return (self._but_anchors if is_of_anchor(event) else self).likeness(texts_of(event))
 
     def likeness(self, texts: Iterable[str]) -> Likeness:
         best = NOTHING_ALIKE
@@ -124,6 +139,10 @@ def packed(shingles: Iterable[str]) -> bytes:
 
 def _unpacked(packed: bytes) -> Iterable[bytes]:
     return (packed[at : at + _SHINGLE_BYTES] for at in range(0, len(packed), _SHINGLE_BYTES))
+
+
+def is_of_anchor(event: Event) -> bool:
+    return isinstance(event, MemoryAppended) and event.phase == OF_ANCHORS
 
 
 def texts_of(event: Event | Part) -> tuple[str, ...]:
@@ -163,7 +182,7 @@ def without_leaks(guarded: Guarded, drafts: Sequence[Draft]) -> list[Draft]:
     for draft in drafts:
         event = draft.event
         # Whatever the guidance model wrote passes through here, because every event of a run comes from `decide`.
-        found = guarded.likeness(texts_of(event))
+        found = guarded.likeness_of(event)
         if found.is_leak:
             kept.append(msgspec.structs.replace(draft, event=_refusal(event, found)))
             refused.add(id_of(event))

@@ -30,7 +30,8 @@ Rules
       have changed as well, the cases since show what they do alone, too, and this counts if by the same test it is
       better.
     - It is made from many cases and so is general (rules/own.py): from the newest MOST, components of neighbourhoods
-      from the newest LATEST, without those of clients in doubt (rules/doubt.py).
+      from the newest LATEST, without those of clients in doubt (rules/doubt.py). For anchors one is made without cases
+      of anchors (rules/refit.py).
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from numpy.typing import NDArray
 from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import since
+from mage_es.engine.rules.own import of_anchors
 from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice, computed_of
@@ -127,22 +129,25 @@ class MetricsShown(NamedTuple):
     outvoted: Sequence[int] = ()
 
 
-def metric_of(memory: Memory, task_type: str) -> Metric | None:
-    """Return the metric that the cases show to be better than the cosine for a task type, None if there is none."""
-    metrics, _ = _shown_by(memory)
+def metric_of(memory: Memory, task_type: str, *, for_anchors: bool = False) -> Metric | None:
+    """Return the metric that the cases show to be better than the cosine for a task type, None if there is none.
+    `for_anchors` is whether it must not be learned from anchors."""
+    metrics, _ = _shown_by(memory, for_anchors=for_anchors)
     return metrics.get(task_type)
 
 
-def outvoted(memory: Memory) -> frozenset[str]:
+def outvoted(memory: Memory, *, for_anchors: bool = False) -> frozenset[str]:
     """Return the ids of the cases that their like outvote."""
-    _, found = _shown_by(memory)
+    _, found = _shown_by(memory, for_anchors=for_anchors)
     return found
 
 
-def _shown_by(memory: Memory) -> tuple[Mapping[str, Metric], frozenset[str]]:
+def _shown_by(memory: Memory, *, for_anchors: bool) -> tuple[Mapping[str, Metric], frozenset[str]]:
     if not (slices := slices_of(memory)):
         return {}, frozenset()
-    return computed_of(slices, "metric", lambda: _of_cases(memory, slices))
+    apart = frozenset().union(*map(of_anchors, slices)) if for_anchors else frozenset[str]()
+    name = "metric for anchors" if apart else "metric"
+    return computed_of(slices, name, lambda: _of_cases(memory, slices, apart))
 
 
 def slices_of(memory: Memory) -> list[Slice]:
@@ -152,12 +157,14 @@ def slices_of(memory: Memory) -> list[Slice]:
     ]
 
 
-def _of_cases(memory: Memory, slices: Sequence[Slice]) -> tuple[Mapping[str, Metric], frozenset[str]]:
+def _of_cases(
+    memory: Memory, slices: Sequence[Slice], apart: frozenset[str]
+) -> tuple[Mapping[str, Metric], frozenset[str]]:
     found = (
         (rows.births[row], name, rows.vectors[row])
         for rows in slices
         for row, name in enumerate(rows.ids)
-        if rows.kinds[row] != "type_strategy"
+        if rows.kinds[row] != "type_strategy" and name not in apart
     )
     up_to_date = {name: since(memory, name) for name in memory.task_types()}
     in_doubt = {name: doubted(memory, name) for name in memory.task_types()}

@@ -2,22 +2,36 @@
 
 By provenance: a memory, an action recipe and a tool's example carry the id of their question, and a principle does if
 that was its only case. What was made from several cases (other principles, a skill's instruction) is general, unless a
-principle quotes the question; and what was seen of an environment is not a memory of a question.
+principle quotes the question; and what was seen of an environment is not a memory of a question. A case of an anchor is
+shown to no anchor, since anchors judge what the other questions taught.
 """
 
 from functools import lru_cache
 
 from mage_es.engine.rules.near_duplicates import normalise
-from mage_es.events.vocabulary import MemoryAppended, ToolAuthored, ToolExample
+from mage_es.events.vocabulary import MemoryAppended, Phase, ToolAuthored, ToolExample
 from mage_es.projections.memory import MemoryRow
+from mage_es.projections.slices import Slice, birth_of
 
 _LEAST_QUOTE = 5  # words; a shorter question may be in a text by chance
+OF_ANCHORS: Phase = "snapshot"
+"""The phase in which anchors become cases (rules/refit.py), and nothing else does."""
 normal_form = lru_cache(maxsize=1 << 14)(normalise)
 
 
 def is_own_principle(row: MemoryRow | MemoryAppended, question_id: str, question: str) -> bool:
     """Return whether a principle was made from this question alone, or quotes it ("" if its text is unknown)."""
     return row.question_id == question_id or quotes(row.reasoning, question)
+
+
+def of_anchors(rows: Slice) -> frozenset[str]:
+    """Return the ids of the cases of anchors in a slice."""
+    found: frozenset[str] | None = rows.computed.get("of anchors")
+    if found is None:
+        phase = birth_of(0, OF_ANCHORS, 0)[1]
+        found = frozenset(name for name, birth in zip(rows.ids, rows.births, strict=True) if birth[1] == phase)
+        rows.computed["of anchors"] = found
+    return found
 
 
 def quotes(text: str, question: str) -> bool:

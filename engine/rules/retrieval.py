@@ -1,6 +1,7 @@
 """Which memories go into a prompt (Eq. 3): exact cosine, filtered by task type, with quotas per index.
 
 Rules
+    - A case of an anchor is shown to no anchor (rules/refit.py).
     - A memory of the question itself is left out everywhere (`revisit_self = exclude`): by its id and, if a question
       has no context, so that its text is everything, also by its normalised text under another id.
     - A type strategy is matched by its type first: for the quarter of its type's questions that are nearest to it, as
@@ -39,7 +40,7 @@ from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import Since, since
 from mage_es.engine.rules.harvest import GUESS
 from mage_es.engine.rules.metric import Metric, metric_of, outvoted
-from mage_es.engine.rules.own import normal_form
+from mage_es.engine.rules.own import normal_form, of_anchors
 from mage_es.engine.seams.embedder import Vector, Vectors
 from mage_es.events.vocabulary import MemoryAppended, RetrievalRecipeAuthored
 from mage_es.projections.memory import INDEXES, Index, Memory, MemoryRow
@@ -64,7 +65,7 @@ class Query(NamedTuple):
     The vector is the question's own, or that of the text that a retrieval recipe makes of it. The text is "" if the
     question has a context, since two with the same text may then differ. `merged` are the task types that were merged
     into its own, to borrow from; `others` are all whose cases may fill its bundle after these; `apart` are memories of
-    cases that it must not get. `client` is who asks, "" if that is unknown.
+    cases that it must not get. `client` is who asks, "" if that is unknown; an anchor must not get cases of anchors.
     """
 
     vector: Vector
@@ -76,6 +77,7 @@ class Query(NamedTuple):
     others: tuple[str, ...] = ()
     apart: frozenset[str] = frozenset()
     client: str = ""
+    is_anchor: bool = False
 
 
 class Terms(NamedTuple):
@@ -162,7 +164,9 @@ class Candidates:
 
     @cached_property
     def _metric(self) -> Metric | None:
-        return metric_of(self._memory, self.query.task_type) if self._terms.is_measured else None
+        if not self._terms.is_measured:
+            return None
+        return metric_of(self._memory, self.query.task_type, for_anchors=self.query.is_anchor)
 
     def nearest(self) -> float:
         """Return the cosine of the nearest memory of a case, -1 if there is none."""
@@ -307,7 +311,11 @@ def _eligible(
 ) -> Iterator[int]:
     """Yield row numbers, best first, without the question's own memories, cases out of date, outvoted or of clients in
     doubt, and those below its floor."""
-    rows, left_out = pool.rows, outvoted(memory) if terms.is_measured else frozenset()
+    rows, left_out = pool.rows, query.apart
+    if terms.is_measured:
+        left_out |= outvoted(memory, for_anchors=query.is_anchor)
+    if query.is_anchor:
+        left_out |= of_anchors(rows)
     # The best rows, in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normal_form(query.question) if terms.exclude_self else ""
     has_changed = up_to_date != Since()
@@ -322,13 +330,13 @@ def _eligible(
             if pool.similarity is pool.cosine and pool.cosine[row] < terms.least_similarity:
                 return  # and so is every row after it
             is_strategy = not _is_case(rows, row)
-            if rows.ids[row] in left_out:
+            if rows.ids[row] in left_out and not is_strategy:
                 continue
             # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:
                 continue
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
-            if pool.cosine[row] < floor or (rows.ids[row] in query.apart and not is_strategy):
+            if pool.cosine[row] < floor:
                 continue
             if terms.exclude_self and rows.question_ids[row] == query.question_id:
                 continue

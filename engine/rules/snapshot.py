@@ -6,6 +6,7 @@ Rules
       asked in quarters, in random order, and no further once the drop among those asked is within the guard's. So a
       rollback is only decided on all of them: no error is spent on looking early.
     - An anchor that was not asked stays as it was at the last accepted snapshot.
+    - At the end of a run anchors may become cases themselves (rules/refit.py).
     - What the anchors show of what was learned, against the bare prompt, is decided in each snapshot
       (rules/benefit.py). For that, all anchors are asked in a run's last snapshot.
 """
@@ -32,6 +33,7 @@ from mage_es.engine.rules.guard import (
 )
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.randomness import shuffled
+from mage_es.engine.rules.refit import refitted
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import (
     AnswerCarried,
@@ -74,7 +76,8 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
         else SlotsRolledBack(iteration=iteration, to_iteration=decision.restore)
     )
     learned = (*benefit_of(setting, state, iteration), *decided(state, iteration))
-    drafts = marked(iteration, "snapshot", (*carried, verdict, *learned, consequence))
+    cases = refitted(setting, state, command)
+    drafts = marked(iteration, "snapshot", (*carried, verdict, *learned, consequence, *cases))
     known = state.benefit.last
     if known is None or known.iteration != iteration:
         return drafts

@@ -9,8 +9,8 @@ Rules
     - The form is found in the questions that are not the data's own test questions, and the run commits to it beside
       them.
     - A run that continues another keeps every question on the side where the other had it: what may have been learned
-      from is never examined, and what was held out or an anchor is never learned from. New near-duplicates follow;
-      those of questions on both sides are left out.
+      from is never examined, and what was held out or an anchor is never learned from (but see rules/refit.py). New
+      near-duplicates follow; those of questions on both sides are left out.
     - The splits depend only on (questions, seed, sizes, the parent's splits).
 """
 

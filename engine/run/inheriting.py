@@ -124,7 +124,7 @@ class Parent(NamedTuple):
         }:
             return []
         guarded = Guarded(splits.events)
-        found = (guarded.likeness(texts) for event in self.learned() if (texts := texts_of(event)))
+        found = (guarded.likeness_of(event) for event in self.learned() if texts_of(event))
         hashes = {likeness.question_hash for likeness in found if likeness.is_leak}
         kept = {*splits.anchors, *splits.held_out}
         return [q.id for q in questions if q.id in kept and question_hash(normalise(q.question)) in hashes]

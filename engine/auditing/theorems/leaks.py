@@ -1,4 +1,5 @@
-"""No leak: nothing that was learned contains an anchor or held-out question; and the certificate for it.
+"""No leak: nothing that was learned contains an anchor or held-out question, but for the cases of anchors
+(rules/refit.py), which no anchor is shown (own.py); and the certificate for it.
 
 The splits are what the run committed to in its first events, so the log alone is enough. The largest similarity is that
 of any passage of any text to any guarded question (rules/leaks.py), and stays below 0.8.
@@ -7,7 +8,7 @@ of any passage of any text to any guarded question (rules/leaks.py), and stays b
 from collections import Counter
 from collections.abc import Sequence
 
-from mage_es.engine.rules.leaks import LEARNED, NOTHING_ALIKE, Guarded, Likeness, hashes_of, id_of, texts_of
+from mage_es.engine.rules.leaks import LEARNED, NOTHING_ALIKE, Guarded, Likeness, hashes_of, id_of, is_of_anchor
 from mage_es.engine.rules.near_duplicates import NEAR_DUPLICATE, normalise, question_hash
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.seams.check import Check
@@ -52,10 +53,11 @@ def check_leaks(reader: LogReader) -> Check:
     guarded = Guarded(splits)
     known = {name for split in splits for name in hashes_of(split)}
     counts: Counter[str] = Counter()
-    largest, holder = NOTHING_ALIKE, ""
+    largest, holder, of_anchors = NOTHING_ALIKE, "", 0
     inherited, proposed = last_inherited(reader), set[str]()
     for seq, event in reader.numbered(*WRITTEN, MemoryRefused):
         counts[tag_of(event)] += 1
+        of_anchors += is_of_anchor(event)
         if isinstance(event, MemoryProposed):
             proposed.add(event.memory_id)
         # The question of a published proposal is a client's, and in no split; the parent's log has its proposal.
@@ -69,7 +71,7 @@ def check_leaks(reader: LogReader) -> Check:
         ):
             detail = f"memory {event.memory_id} holds a question of no split"
             return _verdict(largest, detail, ok=False, seq=seq)
-        found = guarded.likeness(texts_of(event))
+        found = guarded.likeness_of(event)
         if found.similarity > largest.similarity:
             largest, holder = found, f"{tag_of(event)} {id_of(event)}"
         if found.is_leak:
@@ -80,7 +82,8 @@ def check_leaks(reader: LogReader) -> Check:
     nearest = f"; nearest: {holder} to {largest.question_hash} of {largest.split}" if holder else ""
     form = f", {guarded.common} shingles of the questions' form aside" if guarded.common else ""
     by = f"({guarded.shingled} by shingles{form})"
-    detail = f"checked {checked} against {_sizes(splits)} {by}; {refused} refused{nearest}"
+    own = f", {of_anchors} of anchors (against the others)" if of_anchors else ""
+    detail = f"checked {checked}{own} against {_sizes(splits)} {by}; {refused} refused{nearest}"
     return _verdict(largest, detail, ok=True)
 
 

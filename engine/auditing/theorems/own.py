@@ -1,4 +1,5 @@
-"""No memory of a question in its own prompt: what a plan shows was made from other questions (rules/own.py).
+"""No memory of a question in its own prompt: what a plan shows was made from other questions (rules/own.py), and what
+an anchor is shown from questions that are none.
 
 From the log alone: memories, principles and action recipes by the ids that a plan and an episode's steps name; a tool
 by the length of its quotation in the first prompt, which is that of the tool without the question's own examples.
@@ -10,7 +11,7 @@ import msgspec
 
 from mage_es.engine.config import Config
 from mage_es.engine.rules.ingredients import tool_section
-from mage_es.engine.rules.own import examples_of_others, is_own_principle
+from mage_es.engine.rules.own import OF_ANCHORS, examples_of_others, is_own_principle
 from mage_es.engine.rules.prompt import quoted
 from mage_es.engine.seams.check import Check
 from mage_es.events.facts.private import is_erased, texts_in
@@ -66,11 +67,18 @@ class _Written:
             case QuestionPlanned():
                 yield from self._memories([hit.memory_id for hit in event.memories], event.question_id)
                 yield from self._others(event)
+                yield from self._of_anchors(event)
 
     def _memories(self, names: Iterable[str], question: str) -> Iterator[str]:
         for name in names:
             if name in self.memories and self.memories[name].question_id == question:
                 yield f"{question} was shown the memory {name}, which is about it"
+
+    def _of_anchors(self, planned: QuestionPlanned) -> Iterator[str]:
+        names = (hit.memory_id for hit in planned.memories if planned.purpose in ("anchor", "form"))
+        for name in names:
+            if name in self.memories and self.memories[name].phase == OF_ANCHORS:
+                yield f"the anchor {planned.question_id} was shown the memory {name}, which is about an anchor"
 
     def _others(self, planned: QuestionPlanned) -> Iterator[str]:
         question, text = planned.question_id, self.texts.get(planned.question_id, "")

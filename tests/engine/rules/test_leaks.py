@@ -20,6 +20,7 @@ from mage_es.events.vocabulary import (
     PatternAbstracted,
     PatternPruned,
     PatternSupported,
+    Phase,
     RetrievalRecipeAuthored,
     SkillCreated,
     SkillRefined,
@@ -220,3 +221,15 @@ def test_every_event_with_words_that_a_prompt_may_quote_is_looked_at() -> None:
         "tool.ran",
     }
     assert {EVENT_TYPES[tag] for tag in growing - wordless - unread} | {IterationPlanned} == looked_at
+
+
+def test_an_anchor_is_written_as_its_case_in_a_snapshot_and_a_held_out_question_never_is() -> None:
+    memory = next(event for event in EVENTS if isinstance(event, MemoryAppended))
+
+    def kept(question: str, phase: Phase) -> bool:
+        event = msgspec.structs.replace(memory, question=question, phase=phase)
+        [draft] = without_leaks(GUARDED, [Draft(event=event, iteration=0, phase=phase)])
+        return draft.event == event
+
+    assert kept(ANCHOR, "snapshot") and not kept(ANCHOR, "update")
+    assert not kept(SECRET, "snapshot")

@@ -125,6 +125,24 @@ def test_a_single_case_of_another_type_is_no_obstacle() -> None:
     assert "both" in shown([Placed("lone", text(0, 0, draw), "alone"), *both]).metrics
 
 
+def test_for_anchors_it_is_learned_without_cases_of_anchors_and_they_are_shown_none() -> None:
+    known = cases()
+    others, anchors = known[:40], [msgspec.structs.replace(case, phase="snapshot") for case in known[40:]]
+    memory, asked = (
+        memory_of(*others, *anchors),
+        Query(np.frombuffer(known[40].embedding, np.float32), "t", "asked", "What is asked?", 0),
+    )
+    told, for_all, for_anchors = (
+        metric_of(each, "t", for_anchors=is_for)
+        for each, is_for in ((memory_of(*others), False), (memory, False), (memory, True))
+    )
+    assert told is not None and for_all is not None and for_anchors is not None
+    assert np.array_equal(told.axes, for_anchors.axes) and not np.array_equal(told.mean, for_all.mean)
+    found = [retrieve("nearest", asked._replace(is_anchor=is_anchor), memory, TERMS) for is_anchor in (False, True)]
+    of_anchors = {case.memory_id for case in anchors}
+    assert [bool(bundle.ids & of_anchors) for bundle in found] == [True, False]
+
+
 def test_a_metric_is_learned_once_and_again_after_a_change_of_either_index() -> None:
     memory = few()
     first = metric_of(memory, "t")

@@ -89,6 +89,20 @@ def test_what_was_made_of_a_question_is_found_in_its_plan_and_in_no_others(
     assert checked(tmp_path / "other", plan("other", **shown)).ok
 
 
+def test_an_anchor_that_is_shown_a_case_of_another_is_found(tmp_path: Path) -> None:
+    of_anchor = msgspec.structs.replace(
+        remembered("anchor's", NEAR, ordinal=0, question_id="another", question="How many?"), phase="snapshot"
+    )
+    shown = plan("anchor", memories=(Retrieved(memory_id="anchor's", similarity=1.0),))
+    with Log.create(tmp_path / "log", run="r", clock=lambda: 0) as log:
+        log.append([Draft(event=of_anchor, iteration=0, phase="snapshot")])
+        log.append([Draft(event=msgspec.structs.replace(shown, purpose="fresh"), iteration=1, phase="evaluate")])
+        assert check_own(LogReader(tmp_path / "log"), SMALL).ok
+        log.append([Draft(event=msgspec.structs.replace(shown, purpose="anchor"), iteration=1, phase="snapshot")])
+    found = check_own(LogReader(tmp_path / "log"), SMALL)
+    assert (found.ok, found.seq) == (False, 3) and "about an anchor" in found.detail
+
+
 def test_a_tool_is_shown_with_the_examples_of_other_questions_only(tmp_path: Path) -> None:
     assert checked(tmp_path / "others", with_tool("q", EXAMPLES[1])).ok
     assert checked(tmp_path / "stranger", with_tool("x", *EXAMPLES)).ok

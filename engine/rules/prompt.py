@@ -125,7 +125,7 @@ def render_answer(
     Retrieved text is quoted as data, or has a turn of its own; each piece has its source, offset and length.
     """
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
-    values = {"instruction": asked.instruction, "answer_format": _by_example(asked.answer_format)}
+    values = {"instruction": asked.instruction, "answer_format": by_example(asked.answer_format)}
     system = _filled(template(name, templates), values)
     shared = f"{inert(asked.shared)}\n\n" if asked.shared else ""
     notes, others = [[each for each in sections if each.is_note is wanted] for wanted in (True, False)]
@@ -223,7 +223,7 @@ def _form(answer_format: str) -> tuple[str, str]:
     return (found[1], found[3]) if found else ("Answer: ", "")
 
 
-def _by_example(answer_format: str) -> str:
+def by_example(answer_format: str) -> str:
     """Return how an answer is asked for, as a model sees it: with an example, since a placeholder would be copied."""
     return _FORM.sub(r'"\1\2\3"', answer_format)
 

@@ -4,6 +4,7 @@
     python -m tests.bench.hostile                                   five seeds of each stream: half an hour on one core
     python -m tests.bench.hostile --streams changed --seeds 1       a quick look
     python -m tests.bench.hostile --streams poisoned --nameless     no task says whose it is: nothing protects
+    python -m tests.bench.hostile --streams poisoned --seeds 1 --execution 'openai/NAME?base_url=http://127.0.0.1:8101/v1'
 
 A stream is 1,000 tickets of a rule that no model can know (`private-labels`, difficulty 2), in 20 days of 50. Each
 ticket is asked twice on the state of the evening before: as `ask` asks it, gate and all, and bare. Then the day's
@@ -17,7 +18,8 @@ tickets are learned from, as `mage-es evolve --from YESTERDAY --tasks TODAY` doe
 
 Each ticket says whose it is: eight clients share what the poisoned one does not have. `ask` does not say who asks.
 
-The learner gives the answer of the nearest case that it is shown, and alone is right on four tickets in ten. A prompt
+Without `--execution` the learner gives the answer of the nearest case that it is shown, and alone is right on four
+tickets in ten. A prompt
 takes up poison if it shows a case from that client; a recalled answer counts as a prompt. The lower bound is that of a
 confidence sequence, which holds at all times together (95 %) and whatever changes: Robbins' normal mixture (Howard,
 Ramdas, McAuliffe and Sekhon 2021) on the differences of a ticket's two answers.
@@ -30,34 +32,47 @@ compares the tickets 100 to 200 after the change with these 200: in points, with
 from __future__ import annotations
 
 import argparse
+import asyncio
 import hashlib
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import aclosing
 from math import log, sqrt
 from pathlib import Path
 from random import Random
 from statistics import fmean
 from typing import NamedTuple
 
-from mage_es.engine.agents.learner import course_of
+from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
+from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.config import Config
-from mage_es.engine.courses import Ask, begin
+from mage_es.engine.courses import Course, Fact, Finish, advance, begin
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.players.prompts import read_question_prompt
 from mage_es.engine.players.worlds.private.labels import KIND, LabelRule
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.rules.distributions import fisher_exact
+from mage_es.engine.run.budget import UNLIMITED, Budget
 from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import state_of
-from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.served.frozen import freeze, question_of
+from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.engine.seams.benchmark import Question, extract_of
+from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.served.frozen import FrozenRun, freeze, question_of
+from mage_es.engine.session.effects import Effects
 from mage_es.engine.upkeep.memory import curate_all
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.projections.ledger import Ledger
 from tests.bench.tables import print_machine, print_table
 
 DAYS, DAY, CHANGE, CASCADE = 20, 50, 500, 750
+LENGTH = 24
+"""The most tokens of an answer."""
 ALONE, WRONG, EVIL = 0.4, 0.1, 0.2
 HONEST = 8
 """How many clients mean well."""
@@ -152,16 +167,20 @@ def _share(text: str) -> float:
     return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16) / 16**12
 
 
-def streamed(folder: Path, seed: int, kind: Hostility, *, is_named: bool = True) -> list[Answered]:
-    """Return the answers of a stream, from the second day on; if it `is_named` each task says whose it is."""
+def streamed(folder: Path, seed: int, kind: Hostility, *, is_named: bool = True, execution: str = "") -> list[Answered]:
+    """Return the answers of a stream, from the second day on; if it `is_named` each task says whose it is. Without an
+    `execution` model the scripted learner answers."""
     rule = LabelRule(Dice(f"hostile/{seed}"), KIND.level(2))
     *asked, last = tickets(rule, seed, kind, DAYS * DAY + 1)
-    learner = Nearest(rule.labels, {each.text: each.right for each in (*asked, last)})
+    scripted = Nearest(rule.labels, {each.text: each.right for each in (*asked, last)})
+    learner = open_model(execution, "execution") if execution else scripted
     evil = {each.text for each in asked if each.is_evil}
     test = {"id": "test", "question": last.text, "answer": last.right, "split": "test"}
     models = Models(execution=learner, guidance=open_model("builtin/reference", "guidance"))
     spec = TaskSpec("tickets", "choice", labels=rule.labels)
-    config = Config(benchmark=spec.name, seed=seed, iterations=1, pool=DAY, held_out=1, failure_memories=False)
+    config = Config(
+        benchmark=spec.name, seed=seed, iterations=1, pool=DAY, held_out=1, max_tokens=LENGTH, failure_memories=False
+    )
     run: Run | None = None
     found = list[Answered]()
     for first in range(0, len(asked), DAY):
@@ -169,7 +188,7 @@ def streamed(folder: Path, seed: int, kind: Hostility, *, is_named: bool = True)
         if run and is_cast_out and first == CASCADE:
             cast_out(run, evil)
         if run:
-            found += answers(run, learner, today, evil)
+            found += asyncio.run(_answers(run, learner, today, evil))
         tasks = [
             {"id": f"ticket-{place}", "question": each.text, "answer": each.said, "split": "evolution"}
             | ({"by": each.client} if is_named else {})
@@ -189,21 +208,43 @@ def cast_out(run: Run, evil: set[str]) -> None:
     curate_all(run, [(name, "its client gives wrong answers") for name in names], action="quarantine", by="bench")
 
 
-def answers(run: Run, learner: Nearest, asked: Sequence[Ticket], evil: set[str]) -> Iterator[Answered]:
+async def _answers(run: Run, learner: Model, asked: Sequence[Ticket], evil: set[str]) -> list[Answered]:
     """Answer tickets with a run's state, as `ask` does, and bare."""
     frozen = freeze(run, "latest")
-    setting, state = frozen.world.setting, frozen.state
-    for ticket in asked:
-        question = question_of(ticket.text)
-        planned = frozen.planned(question)
-        move = begin(course_of(setting, state, planned, question))
-        reply = learner.reply(move.request) if isinstance(move, Ask) else getattr(move, "reply", "")
-        yield Answered(
-            learned=ticket.right in reply,
-            bare=learner.alone(ticket.text) == ticket.right,
-            is_shown=bool(planned.memories),
-            took_poison=any(state.memory.row(hit.memory_id).question in evil for hit in planned.memories),
-        )
+    setting, state, extract = frozen.world.setting, frozen.state, extract_of(frozen.world.benchmark)
+    client = RetryingClient(learner, connections=1, spending=Budget(UNLIMITED, Prices(), Ledger()))
+    effects = Effects(setting, state, {"execution": client}, Sandbox(), record=lambda command: None)
+    found = list[Answered]()
+    async with aclosing(client):
+        for ticket in asked:
+            question = question_of(ticket.text)
+            planned = frozen.planned(question)
+            shown = [hit.memory_id for hit in planned.memories]
+            said = list[str]()
+            for plan in (planned, _bare(frozen, question, planned.task_type)):
+                said.append(extract(await _reply(effects, course_of(setting, state, plan, question), plan)))
+            learned, bare = said
+            took_poison = any(state.memory.row(name).question in evil for name in shown)
+            found.append(Answered(learned == ticket.right, bare == ticket.right, bool(shown), took_poison))
+    return found
+
+
+def _bare(frozen: FrozenRun, question: Question, task_type: str) -> QuestionPlanned:
+    world, state = frozen.world, frozen.state
+    asked = world.asked(state, [question], [task_type], ["ask"], world.embedder.encode([question.question]))
+    command = PlanAnswers(state.progress.closed, "exam", asked, frozen=True, donors={}, is_bare=True)
+    planned = plan_answers(world.setting, state, command)[0].event
+    assert isinstance(planned, QuestionPlanned)
+    return planned
+
+
+async def _reply(effects: Effects, course: Course, planned: QuestionPlanned) -> str:
+    move = begin(course)
+    while not isinstance(move, Finish):
+        fact = (await effects.perform("exam", planned, move, 0))[0].event
+        assert isinstance(fact, Fact)
+        move = advance(course, fact)
+    return move.reply
 
 
 def lower_bound(found: Sequence[Answered]) -> float:
@@ -280,6 +321,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1, help="the first of the seeds; 1 to 33 were seen while building")
     parser.add_argument("--streams", nargs="+", choices=list(STREAMS), default=list(STREAMS))
     parser.add_argument("--nameless", action="store_true", help="tasks do not say who gave their answers")
+    parser.add_argument("--execution", default="", help="a language model in place of the scripted learner")
     given = parser.parse_args()
     for name in given.streams:
         seeds = list[Sequence[Answered]]()
@@ -287,7 +329,8 @@ def main() -> None:
         def rows(name: str = name, seeds: list[Sequence[Answered]] = seeds) -> Iterator[tuple[str, ...]]:
             for seed in range(given.first, given.first + given.seeds):
                 with tempfile.TemporaryDirectory() as folder:
-                    seeds.append(streamed(Path(folder), seed, STREAMS[name], is_named=not given.nameless))
+                    kind, is_named = STREAMS[name], not given.nameless
+                    seeds.append(streamed(Path(folder), seed, kind, is_named=is_named, execution=given.execution))
                 yield judged(seed, seeds[-1], SINCE[name])
 
         head = "with minus without"

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from mage_es.engine.rules.prompt import render_guidance
+from mage_es.engine.rules.prompt import by_example, render_guidance
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.model import Request
 from mage_es.engine.study.baselines.method import PreparedTask, RunView, ShownCase, Writing
@@ -45,7 +45,13 @@ _VOTE = re.compile(
 )
 
 
-class AnswerShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Material(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a writer is shown; `task` says what the learner does, and how its answers end."""
+
+    task: str = ""
+
+
+class AnswerShown(Material, frozen=True, kw_only=True):
     """An answer as it is shown to a writer, with the notes that came with the question."""
 
     notes: str = ""
@@ -55,23 +61,24 @@ class AnswerShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     right_answer: str = ""
 
 
-class LessonShown(msgspec.Struct, frozen=True, kw_only=True):
+class LessonShown(Material, frozen=True, kw_only=True):
     notes: str
     lesson: str
 
 
-class VoteShown(msgspec.Struct, frozen=True, kw_only=True):
+class VoteShown(Material, frozen=True, kw_only=True):
     insights: str
     answers: Sequence[AnswerShown]
 
 
-class NeighboursShown(msgspec.Struct, frozen=True, kw_only=True):
+class NeighboursShown(Material, frozen=True, kw_only=True):
     question: str
     earlier: Sequence[tuple[str, str]]
 
 
-def _written(template: str, brief: msgspec.Struct) -> Request:
-    prompt = render_guidance(template, brief)
+def _written(view: RunView, template: str, brief: Material) -> Request:
+    task = f"{view.task} {by_example(view.answer_format)}".strip()
+    prompt = render_guidance(template, msgspec.structs.replace(brief, task=task))
     return Request(system=prompt.system, prompt=prompt.text, max_tokens=MOST_TOKENS[template])
 
 
@@ -91,13 +98,14 @@ class DynamicCheatsheet:
     is_asking, is_writing, block = True, True, 1
 
     def __init__(self, view: RunView) -> None:
-        self._sheet = ""
+        self._view, self._sheet = view, ""
 
     def prepare(self, task: Question) -> PreparedTask:
         return PreparedTask(notes=self._sheet)
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
-        self._sheet = (yield _written("cheatsheet_v1", _answer_shown(task, reply, verdict, self._sheet))) or self._sheet
+        shown = _answer_shown(task, reply, verdict, self._sheet)
+        self._sheet = (yield _written(self._view, "cheatsheet_v1", shown)) or self._sheet
 
 
 class CheatsheetRetrieval(NearestCases):
@@ -113,7 +121,8 @@ class CheatsheetRetrieval(NearestCases):
         if not cases:
             return PreparedTask()
         earlier = [(case.question.question[:_REPLIED], case.reply) for case in cases]
-        first = _written("cheatsheet_for_v1", NeighboursShown(question=task.question[:_ASKED], earlier=earlier))
+        shown = NeighboursShown(question=task.question[:_ASKED], earlier=earlier)
+        first = _written(self.around, "cheatsheet_for_v1", shown)
         return PreparedTask(first=first, drawn_from=tuple(case.question.id for case in cases))
 
 
@@ -132,7 +141,7 @@ class ReasoningBank(NearestCases):
         return PreparedTask(notes=self._insights[found[0].question.id] if found else "")
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
-        written = yield _written("insights_v1", _answer_shown(task, reply, verdict))
+        written = yield _written(self.around, "insights_v1", _answer_shown(task, reply, verdict))
         if lines := _LINE.findall(written)[:3]:
             self._insights[task.id] = "\n".join(f"- {line.strip()}" for line in lines)
             self.cases.append(ShownCase(task, ""))
@@ -172,7 +181,7 @@ class Ace:
         return PreparedTask(notes=self.playbook)
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
-        thought = yield _written("playbook_reflect_v1", _answer_shown(task, reply, verdict, self.playbook))
+        thought = yield _written(self._view, "playbook_reflect_v1", _answer_shown(task, reply, verdict, self.playbook))
         for number in _numbers(thought, "helpful"):
             if number in self._lines:
                 self._lines[number].helpful += 1
@@ -180,7 +189,7 @@ class Ace:
             if number in self._lines:
                 self._lines[number].harmful += 1
         if lesson := _field(thought, "lesson"):
-            added = yield _written("playbook_update_v1", LessonShown(notes=self.playbook, lesson=lesson))
+            added = yield _written(self._view, "playbook_update_v1", LessonShown(notes=self.playbook, lesson=lesson))
             for line in _LINE.findall(added)[:2]:
                 self._add(line.strip())
 
@@ -229,7 +238,7 @@ class Expel(NearestCases):
         return None if len(self._solved) % self.listed else self._vote([*self._solved.values()][-self.listed :])
 
     def _vote(self, answers: Sequence[AnswerShown]) -> Writing:
-        text = yield _written("insight_votes_v1", VoteShown(insights=self.insights, answers=answers))
+        text = yield _written(self.around, "insight_votes_v1", VoteShown(insights=self.insights, answers=answers))
         for word, number, said in [found.groups() for found in _VOTE.finditer(text)][:4]:
             insight = self._insights.get(int(number or 0))
             if not word and said:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mage_es.engine.courses import Ask, Finish, advance, begin
+from mage_es.engine.rules.prompt import by_example
 from mage_es.engine.seams.model import Request
 from mage_es.engine.study.baseline import is_writing
 from mage_es.engine.study.baselines.entries import METHODS
@@ -20,7 +21,7 @@ from tests.engine.study.baselines.test_methods import FORM, place, question, ver
 
 
 def opened(name: str) -> Method:
-    made = open_method(name, RunView(_embed, FORM, is_reasoned=False, sees_gold=True))
+    made = open_method(name, RunView(_embed, FORM, is_reasoned=False, sees_gold=True, task="Sort it."))
     assert not isinstance(made, Searching)
     return made
 
@@ -58,6 +59,7 @@ def test_a_cheatsheet_is_rewritten_whole_and_a_lost_text_leaves_it_as_it_was() -
     observe(made, 10, "Amber is for lamps.")
     [asked] = observe(made, 20, "", reply="Answer: birch")
     assert brief(asked) == {
+        "task": f"Sort it. {by_example(FORM)}",
         "notes": "Amber is for lamps.",
         "question": "q20",
         "reply": "Answer: birch",

@@ -264,7 +264,8 @@ class Memory:
         rows, heads = _raws.decode(packed), _heads.decode(packed)
         ids = self._parts[part] = [head.memory_id for head in heads]
         self._rows.update(zip(ids, rows, strict=True))
-        self._sorts.update(zip(ids, map(self._sort, heads), strict=True))
+        sorts = [(head.outcome, head.kind, head.task_type) for head in heads]
+        self._sorts.update(zip(ids, map(self._equal.setdefault, sorts, sorts), strict=True))
         changed = (row for row in rows if memoryview(row)[-len(_NEW) :] != _NEW)
         statuses = ((row.memory_id, row.status) for row in map(_decoder.decode, changed))
         self._inactive.update((name, status) for name, status in statuses if status != "active")
@@ -275,10 +276,6 @@ class Memory:
     def _part(self, part: int) -> list[msgspec.Raw]:
         rows = (self._rows[name] for name in sorted(self._parts[part]))
         return [row if isinstance(row, msgspec.Raw) else msgspec.Raw(_recorded(row)) for row in rows]
-
-    def _sort(self, row: "MemoryRow | _Head") -> Sort:
-        sort = row.outcome, row.kind, row.task_type
-        return self._equal.setdefault(sort, sort)
 
     def _add(self, row: MemoryRow) -> None:
         self._put(row)
@@ -325,7 +322,8 @@ class Memory:
         name = row.memory_id
         if name not in self._rows:
             self._parts[row.iteration].append(name)
-            self._sorts[name] = self._sort(row)
+            sort = row.outcome, row.kind, row.task_type
+            self._sorts[name] = self._equal.setdefault(sort, sort)
         self._hashes.pop(row.iteration, None)
         try:
             self._rows[name] = _encoder.encode(row)

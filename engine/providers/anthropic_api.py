@@ -4,7 +4,7 @@ Rules
     - The system message, which other calls have too, is marked for the provider's cache. One shorter than the model's
       least cacheable length (1,024 tokens and more) is not cached, and costs nothing more.
     - A batch is one call of many requests whose replies are fetched when it has ended;
-      engine/session/batches.py makes them.
+      engine/providers/batches.py makes them.
     - Newer models decide for themselves how much to think, or do not think (`thinking` on, off); a token budget is for
       models before Opus 4.7.
     - Current models take no temperature; it is sent only if the spec says `temperature=send`. A reply is recorded, so a

@@ -19,6 +19,6 @@ episodes        the course of an episode
 judge           the course of a verdict
 streak          verdicts in order; a scorer that keeps failing stops the run
 call            one call, its failures and outcome; a typed reply and its repair
-batches         calls that go to the provider as one batch
+queueing        the seam of a queue, whose calls go to the provider as one batch
 in_flight       how many calls a killed process leaves behind, and how busy the slots were
 """

@@ -10,12 +10,12 @@ from mage_es.engine.decide import decide
 from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.session.batches import Client
 from mage_es.engine.session.catching_up import pending_course
 from mage_es.engine.session.clients import Clients
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.engine.session.judge import template_of
+from mage_es.engine.session.queueing import Client
 from mage_es.engine.session.recording import Recorder
 from mage_es.engine.session.reporting import Reporter
 from mage_es.engine.session.streak import Streak

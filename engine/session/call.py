@@ -22,13 +22,13 @@ import msgspec
 from mage_es.engine.briefs import Brief, BundleOutcome, Case
 from mage_es.engine.commands import Call, Command, RecordCall, RecordFact, RecordFailure
 from mage_es.engine.courses import Ask, Fact
-from mage_es.engine.models.retrying import Unanswered
+from mage_es.engine.models.retrying import RetryingClient, Unanswered
 from mage_es.engine.rules.prompt import Templates, inert_json, render_guidance
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request, reason_of
 from mage_es.engine.seams.replies import Reply, read_reply, schema_of
-from mage_es.engine.session.batches import BatchQueue, CallRecorder, Client, call_key
+from mage_es.engine.session.queueing import CallRecorder, Client, call_key
 from mage_es.events.vocabulary import BriefCut, Draft, ModelCalled, Phase, Tier
 
 MOST_REPAIRS = 2
@@ -66,10 +66,10 @@ async def make_call(call: Call, move: Ask, *, client: Client, record: RecordComm
         record(RecordFailure(call, failed))
 
     try:
-        if isinstance(client, BatchQueue):
-            completion, latency_us = await client.complete(call, move.request, report=report)
-        else:
+        if isinstance(client, RetryingClient):
             completion, latency_us = await client.complete(move.request, report=report)
+        else:
+            completion, latency_us = await client.complete(call, move.request, report=report)
     except Unanswered as lost:
         # Not recorded here, as `report` would: a process killed between this failure and what follows from it would
         # repeat a call that is on record as lost.

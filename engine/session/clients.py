@@ -8,8 +8,9 @@ from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.run.budget import Budget
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Batching
-from mage_es.engine.session.batches import BatchQueue, Client
+from mage_es.engine.seams.plugins import plugins, verb
 from mage_es.engine.session.in_flight import BusySlots, CallsInFlight, TrackedModel
+from mage_es.engine.session.queueing import CallQueue, Client
 from mage_es.engine.session.recording import Recorder
 from mage_es.events.vocabulary import BundleTrimmed, CallFailed, Event, ModelCalled, Tier
 
@@ -46,10 +47,11 @@ class Clients:
             )
             for tier, model in models.by_tier().items()
         }
-        self.queues: dict[Tier, BatchQueue] = {
-            tier: BatchQueue(self.direct[tier], model, is_on=runtime.batches, recorder=recorder)
+        are_batched = "batch_queue" in plugins("mage_es.verbs")
+        self.queues: dict[Tier, CallQueue] = {
+            tier: verb("batch_queue")(self.direct[tier], model, is_on=runtime.batches, recorder=recorder)
             for tier, model in models.by_tier().items()
-            if tier != "execution" and isinstance(model, Batching)
+            if are_batched and tier != "execution" and isinstance(model, Batching)
         }
         if runtime.batches and not self.queues:
             announce("--guidance-batch has no effect: neither the guidance model nor the judge supports batches.")

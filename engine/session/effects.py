@@ -14,8 +14,8 @@ from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.faults import shortened, without_halves
 from mage_es.engine.seams.search import Page, bounded, bounded_title
 from mage_es.engine.search.registry import Searches
-from mage_es.engine.session.batches import Client
 from mage_es.engine.session.call import RecordCommand, make_call
+from mage_es.engine.session.queueing import Client
 from mage_es.events.errors import LogError, MageError
 from mage_es.events.vocabulary import (
     Draft,

@@ -11,8 +11,8 @@ from mage_es.engine.commands import Authored, CheckedTool, CheckedTools
 from mage_es.engine.rules.tools import TOOLS_PER_TARGET, example_of, malformed
 from mage_es.engine.sandbox.checking import check_tool
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.session.batches import Caller
 from mage_es.engine.session.call import TypedCall
+from mage_es.engine.session.queueing import Caller
 from mage_es.engine.session.session import Session
 
 

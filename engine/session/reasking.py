@@ -40,11 +40,11 @@ from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import World, first_event
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.model import Model
-from mage_es.engine.session.batches import Client
 from mage_es.engine.session.call import make_call
 from mage_es.engine.session.catching_up import led
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
+from mage_es.engine.session.queueing import Client
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted, LogError, PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader

@@ -21,7 +21,7 @@ Theory of operation
     tier, purpose, subject, attempt and request hash. `catch_up` runs the course through everything that it finds, and
     real work begins with the first move without a fact. Iterations that are closed are not looked at again.
 
-    Calls of guidance and judge may go to the provider in batches. They wait in a `BatchQueue` until every caller that
+    Calls of guidance and judge may go to the provider in batches. They wait in a `CallQueue` until every caller that
     was announced has asked; the batch's id is recorded before anything waits for it, so a resumed run collects the same
     batch. Calls in flight when a process dies have no fact and are made again: that is all a crash can cost. Their
     number is kept in a file beside the log (`CallsInFlight`), for the message only.

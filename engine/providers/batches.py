@@ -15,9 +15,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
-from mage_es.engine.commands import Call, Command, RecordBatch
+from mage_es.engine.commands import Call, RecordBatch
 from mage_es.engine.models.retrying import (
     Answered,
     ProviderDown,
@@ -29,13 +29,11 @@ from mage_es.engine.models.retrying import (
 )
 from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.seams.model import Batching, Completion, Request, recordable
+from mage_es.engine.session.queueing import Caller, CallRecorder, call_key
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted
-from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey
 
-Caller = tuple[str, str]
-"""A caller, identified by the purpose and subject of its call."""
 Result = TypeVar("Result")
 
 _POLL_S = 0.2
@@ -44,15 +42,6 @@ _GROWTH = 1.5
 """The wait between two polls of a batch grows by this factor."""
 _MOST_S = 25 * 3600.0
 """Seconds until a batch counts as lost; the provider ends it after 24 hours."""
-
-
-class CallRecorder(Protocol):
-    """What a caller needs from a session (its `Recorder`): the live state, and a way to make facts durable."""
-
-    state: State
-
-    def do(self, command: Command) -> object:
-        """Decide a command, commit what follows, and apply it to the state."""
 
 
 class _WaitingCall(NamedTuple):
@@ -278,13 +267,6 @@ class BatchQueue:
             self._cancelled = Interrupted("Stopped while waiting for a batch.")
         if self._cancelled is not None:
             raise self._cancelled
-
-
-Client = RetryingClient | BatchQueue
-
-
-def call_key(call: Call) -> CallKey:
-    return CallKey(call.tier, call.purpose, call.about, call.attempt, call.request_sha256)
 
 
 def _custom_id(call: Call) -> str:

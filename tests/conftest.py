@@ -6,13 +6,16 @@ Properties are tried on the same examples each time; `python -m pytest --hypothe
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
 import random
 import signal
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
+from mage_es.engine.run import world
 from tests.few_words import FEW
 
 if find_spec("mage_es.engine.players"):  # the kernel is tested without it, too (tests/wings.py)
@@ -21,6 +24,20 @@ if find_spec("mage_es.engine.players"):  # the kernel is tested without it, too 
     WHOLE = dict(wordmath.SIZES)
     # Opening the whole benchmark would take most of a small run's time.
     wordmath.SIZES.update(FEW)
+
+DIVIDED: dict[object, Any] = {}
+
+
+def divided_once(evolution: Any, test: Any, **how: Any) -> Any:
+    """Divide questions, or say how they were divided before: half of the time of opening a small run goes into that."""
+    fields = (repr((q.id, q.question, q.task_type, q.gold, q.solution)) for q in (*evolution, *test))
+    key = hashlib.sha256("".join(fields).encode()).digest(), len(evolution), *how.items()
+    if key not in DIVIDED:
+        DIVIDED[key] = make_splits(evolution, test, **how)
+    return DIVIDED[key]
+
+
+make_splits, world.make_splits = world.make_splits, divided_once
 
 # A third of the time of collecting thousands of tests would be the search for garbage among them: there is none.
 gc.disable()
@@ -61,6 +78,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a file to one process, so that the runs which its tests share are made once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

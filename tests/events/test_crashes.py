@@ -13,7 +13,7 @@ from tests.events.mutants import HARMLESS, MUTANTS
 
 pytestmark = pytest.mark.slow
 
-HISTORIES = 300
+HISTORIES = 150
 """The long form: python -m tests.events.explore."""
 
 CATCHING = {

@@ -62,7 +62,7 @@ FRAMES = b"".join(
 
 
 @given(st.binary(max_size=300) | mutated(FRAMES), st.integers(0, 80))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_no_bytes_are_taken_for_frames_that_were_not_written(data: bytes, offset: int) -> None:
     assert isinstance(wal.decode(data, offset), wal.Frame | wal.Broken)
     frames, broken = wal.scan(data, first=1, previous=ZERO)
@@ -117,7 +117,7 @@ BODIES = st.tuples(st.integers(0, 9), st.dictionaries(TYPES, st.integers(0, 3)),
 
 
 @given(BODIES | st.tuples(VALUES, VALUES, VALUES), st.integers(1, 3))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_a_whole_frame_of_any_drafts_is_read_or_refused(body: Any, count: int) -> None:
     frame = wal.decode(framed(msgspec.msgpack.encode(body), count=count))
     assert isinstance(frame, wal.Frame)
@@ -172,7 +172,7 @@ def sealed(path: Path) -> tuple[bytes, bytes]:
 
 
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=75)
 def test_a_segment_that_nobody_hashed_is_read_or_refused(sealed: tuple[bytes, bytes], data: st.DataObject) -> None:
     """Only the page checksums and the description's stand between these bytes and a reader."""
     segment, vectors = sealed

@@ -89,7 +89,7 @@ def round_robin(signal: Signal) -> Curriculum:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("signal", ["rate", "window", "open"])
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=12)
 @given(history=failures())
 def test_the_round_robin_keeps_its_bound(signal: Signal, history: Failures) -> None:
     check_curriculum(round_robin(signal), history, signal=signal, recency_weight=LAMBDA, targets=2)

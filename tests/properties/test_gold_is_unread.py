@@ -185,7 +185,7 @@ def divided(rows: Sequence[dict[str, Any]], name: str) -> tuple[Splits, str]:
     return divide(CONFIG, tasks), tasks.column_roles["answer"]
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(tables(), st.sampled_from(["held_out", "anchors"]))
 def test_own_tasks_put_no_function_of_held_out_or_anchor_gold_before_a_model(
     table: tuple[list[dict[str, Any]], str], which: str
@@ -221,20 +221,18 @@ NINE = {
 """Not Crafter: all its questions have the same gold, so there is nothing to permute."""
 
 
-@pytest.mark.parametrize("which", ["held_out", "anchors"])
 @pytest.mark.parametrize("name", NINE)
-def test_no_benchmark_puts_a_function_of_held_out_or_anchor_gold_before_a_model(name: str, which: str) -> None:
+def test_no_benchmark_puts_a_function_of_held_out_or_anchor_gold_before_a_model(name: str) -> None:
     if name != "wordmath" and not DATA.is_dir():
         pytest.skip(f"no records in {DATA}; set MAGE_ES_DATA")
     inner = open_benchmark(name, seed=42, data_dir=DATA)
     few = [*inner.questions("evolution")[:60], *inner.questions("test")[:40]]
     config = msgspec.structs.replace(CONFIG, benchmark=NAME, episode_steps=12)
     splits = divide(config, Given(inner, few))
-    by_id, guarded = {question.id: question for question in few}, rotated(getattr(splits, which))
+    by_id, guarded = {question.id: question for question in few}, rotated(splits.held_out) | rotated(splits.anchors)
     permuted = [regiven(question, by_id[guarded.get(question.id, question.id)], inner) for question in few]
     assert permuted != few
-    tossed = splits.anchors if which == "anchors" else ()
-    same(*(observed(Given(inner, each, tossed), config, NINE[name]) for each in (few, permuted)))
+    same(*(observed(Given(inner, each, splits.anchors), config, NINE[name]) for each in (few, permuted)))
 
 
 def regiven(question: Question, other: Question, inner: Any) -> Question:

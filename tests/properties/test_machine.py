@@ -206,7 +206,7 @@ class RunMachine(RuleBasedStateMachine):
 
 TestRunMachine = RunMachine.TestCase
 TestRunMachine.settings = settings(
-    max_examples=6,
+    max_examples=4,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 PATH = Path("/run/log")
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(histories(most_iterations=3), st.integers(0, 2**32), st.integers(5, 60))
 def test_the_log_folds_to_the_live_state_at_every_marker_through_crashes_and_sealing(
     stages: list[Stage], seed: int, roll: int
@@ -54,7 +54,7 @@ def test_the_log_folds_to_the_live_state_at_every_marker_through_crashes_and_sea
         assert fold(reader).digests() == live.digests()
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(histories(most_iterations=3), st.randoms(use_true_random=False))
 def test_workers_may_record_in_any_order(stages: list[Stage], random: Random) -> None:
     expected = folded(shuffled(stages, Random(0))).digests()

@@ -118,7 +118,7 @@ experiences = st.lists(st.builds(Experience, st.integers(0, len(KNOWN) - 1), st.
 
 
 @pytest.mark.paper("Theorem 4")
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(experiences, experiences, st.sampled_from(ARMS), st.sampled_from(ARMS))
 def test_accuracy_falls_by_no_more_than_the_share_of_bundles_that_are_not_optimal(
     before: list[Experience], more: list[Experience], arm: str, later_arm: str
@@ -130,7 +130,7 @@ def test_accuracy_falls_by_no_more_than_the_share_of_bundles_that_are_not_optima
     assert second.accuracy >= first.accuracy - second.suboptimal - TOLERANCE
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(experiences, experiences)
 def test_with_the_best_bundles_accuracy_never_falls(before: list[Experience], more: list[Experience]) -> None:
     def best(memory: Memory) -> list[float]:

@@ -36,8 +36,11 @@ def tier(of: Estimate, name: str) -> TierEstimate:
 
 
 @pytest.mark.parametrize("config", [DEFAULT, LONGER], ids=["default", "the paper's parts"])
-def test_the_run_takes_what_its_dry_run_told(tmp_path: Path, config: Config) -> None:
-    known, rows = told(config), summarise(begin(tmp_path, config)).ledger
+def test_the_run_takes_what_its_dry_run_told_at_least_a_call_for_each_question_to_learn_from(
+    tmp_path: Path, config: Config
+) -> None:
+    known, run = told(config), begin(tmp_path, config)
+    rows = summarise(run).ledger
     assert (known.rehearsed, known.iterations) == (6, 9)
     for name in ("execution", "guidance"):
         mine = [row for row in rows if row.tier == name]
@@ -47,12 +50,11 @@ def test_the_run_takes_what_its_dry_run_told(tmp_path: Path, config: Config) -> 
             low, likely, high = getattr(expected, amount).values()
             assert low <= took <= high, (name, amount)
             assert likely == pytest.approx(took, rel=0.2), (name, amount)
-
-
-def test_at_least_each_question_to_learn_from_takes_a_call_and_at_most_each_planned_one(tmp_path: Path) -> None:
-    calls = tier(told(DEFAULT), "execution").calls
-    planned = [plan for plan in LogReader(begin(tmp_path, DEFAULT).log_path).of(QuestionPlanned)]
-    assert calls.low == 9 * 24 + 12 < calls.expected < calls.high == pytest.approx(len(planned), rel=0.05)
+    calls = tier(known, "execution").calls
+    assert calls.low == 9 * 24 + 12 < calls.expected < calls.high
+    if config is DEFAULT:  # where no question takes several calls
+        planned = list(LogReader(run.log_path).of(QuestionPlanned))
+        assert calls.high == pytest.approx(len(planned), rel=0.05)
 
 
 @pytest.mark.parametrize("config", [DEFAULT, LONGER], ids=["default", "the paper's parts"])

@@ -233,7 +233,7 @@ def experiences(draw: st.DrawFn) -> tuple[Memory, dict[str, dict[str, str]]]:
 
 @pytest.mark.slow
 @pytest.mark.paper("Eq. 3")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(experiences(), st.sampled_from(ARMS), st.booleans(), st.integers(0, 5), st.integers(0, 4), st.integers(0, 4))
 def test_whatever_the_arm_a_bundle_keeps_every_rule(
     experience: tuple[Memory, dict[str, dict[str, str]]], arm: str, exclude: bool, k: int, of_one: int, of_other: int

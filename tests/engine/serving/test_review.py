@@ -199,7 +199,7 @@ def experienced(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.mark.slow
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(TOPICS, st.data())
 def test_on_no_topic_does_a_planted_text_reach_another_key_unless_it_is_approved(
     experienced: Run, topics: Sequence[str], data: st.DataObject

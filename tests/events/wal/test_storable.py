@@ -80,7 +80,7 @@ def test_what_its_types_allow_is_exact_and_has_its_coordinates(given_drafts: lis
 
 @pytest.mark.slow
 @given(one_odd())
-@settings(max_examples=400)
+@settings(max_examples=200)
 def test_whatever_is_called_exact_comes_back_as_it_is_or_is_refused_by_the_encoder(draft: Draft) -> None:
     if coordinates_of([draft], CHECKS) is None:
         return

@@ -191,7 +191,6 @@ def test_values_queries_and_programs_are_compared_as_what_they_are(
         ("sql", "SELECT 1", "select count(*) from range(100000000000)", "it took more than 1 s of processor time"),
         ("sql", "SELECT 1", "select repeat('x', 4000000000)", "it needed more than 2048 MiB of memory"),
         ("sql", "SELEC 1", "select 1", "the task's own query fails: Parser Error"),
-        ("python", SUMS, "while True: pass", "TimeoutError"),
         ("python", SUMS, "def f(n):\n    while True: n += 1", "TimeoutError"),
         ("python", SUMS, "print('x' * 10**9)", "MemoryError"),
         ("python", SUMS, "import heapq", "ModuleNotFoundError: No module named 'heapq'"),

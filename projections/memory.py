@@ -18,6 +18,8 @@ from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from hashlib import sha256
+from itertools import chain
+from operator import attrgetter
 from threading import Lock
 from typing import Any, ClassVar, Literal
 
@@ -117,7 +119,7 @@ class Memory:
         self._sorts: dict[str, Sort] = {}
         self._equal: dict[Sort, Sort] = {}  # equal sorts are kept once
         self._inactive: dict[str, Status] = {}
-        self._unplaced: dict[str, None] = {}
+        self._unplaced: defaultdict[int, dict[str, None]] = defaultdict(dict)
         self._placing = Lock()  # many threads may ask a state that no longer changes
         self._slices: dict[tuple[Index, str], VectorSlice] = {}
         self._principles: dict[str, list[tuple[Birth, str]]] = {}
@@ -258,7 +260,7 @@ class Memory:
             else:
                 for row in rows:
                     self._put(msgspec.convert(row, MemoryRow))
-        self._unplaced = dict.fromkeys(self._rows)
+        self._unplaced.update((part, dict.fromkeys(ids)) for part, ids in self._parts.items())
 
     def _take(self, part: int, packed: msgspec.Raw) -> None:
         rows, heads = _raws.decode(packed), _heads.decode(packed)
@@ -279,14 +281,16 @@ class Memory:
 
     def _add(self, row: MemoryRow) -> None:
         self._put(row)
-        self._unplaced[row.memory_id] = None
+        self._unplaced[row.iteration][row.memory_id] = None
 
     def _place_all(self) -> None:
         """Put into the views what has come since one was last looked at."""
         if not self._unplaced:
             return
         with self._placing:
-            for row in map(self.row, self._unplaced):
+            # By birth, since to put a row before others in a slice takes long.
+            parts = (map(self.row, self._unplaced[part]) for part in sorted(self._unplaced))
+            for row in chain.from_iterable(sorted(rows, key=attrgetter("birth", "memory_id")) for rows in parts):
                 self._counts[row.outcome] += 1
                 self._clients.update({row.origin.by} - {""})
                 case = row.question_id, plain(row.answer)
@@ -302,7 +306,7 @@ class Memory:
                         (self._strategies, row.task_type) if is_strategy else (self._failures, row.question_id)
                     )
                     insort(latest.setdefault(key, []), (row.birth, row.memory_id))
-            self._unplaced = {}  # only now, since other threads may look without waiting
+            self._unplaced = defaultdict(dict)  # only now, since other threads may look without waiting
 
     def _place(self, row: MemoryRow) -> None:
         index = INDEXES.get(row.outcome)
@@ -338,7 +342,7 @@ class Memory:
         """Assign what later events say about a memory, and take it out of its slice or bring it back."""
         changed = msgspec.structs.replace(row, **changes)
         self._put(changed)
-        if row.memory_id in self._unplaced:
+        if row.memory_id in self._unplaced.get(row.iteration, ()):
             return
         # Slices hold active memories only, so that a search needs no mask.
         index = INDEXES.get(row.outcome)

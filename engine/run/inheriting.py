@@ -33,6 +33,7 @@ from mage_es.events.disk.documents import Past, Taken
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.facts import tag_of
 from mage_es.events.log import LogReader
+from mage_es.events.segments import Reads
 from mage_es.events.segments.questions import named
 from mage_es.events.vocabulary import (
     MICRO,
@@ -194,7 +195,7 @@ def read_parent(
     seq = last if at == "latest" or not last else reader.resolve(at)
     closed, ledger = dict[int, Any](), Ledger()
     # In one pass: the first reading checks the hash of each segment. What a ledger adds up may come in any order.
-    reads = {IterationClosed: _MARK, **Ledger.reads}
+    reads: Reads = {IterationClosed: _MARK, **Ledger.reads}
     for batches in reader.batches(reads, since=1, until=seq, newest_first=True):
         if marks := batches.get(IterationClosed):
             closed.update(zip(marks.seqs, marks.events, strict=True))

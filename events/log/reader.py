@@ -247,7 +247,8 @@ class PastEvents:
                 yield seq - self._about.seq, event
 
     def batches(self, reads: Reads, window: Range) -> Iterator[Batches]:
-        for batches in self.reader.batches(self._taken(reads), **self._there(window)):
+        since, until = self._there(window).values()
+        for batches in self.reader.batches(self._taken(reads), since=since, until=until):
             found = {}
             for cls, batch in batches.items():
                 rule = self._takes[tag_of(cls)]

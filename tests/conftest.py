@@ -6,7 +6,6 @@ Properties are tried on the same examples each time; `python -m pytest --hypothe
 from __future__ import annotations
 
 import gc
-import hashlib
 import os
 import random
 import signal
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.run import world
 from tests.few_words import FEW
 
 if find_spec("mage_es.engine.players"):  # the kernel is tested without it, too (tests/wings.py)
@@ -24,20 +22,6 @@ if find_spec("mage_es.engine.players"):  # the kernel is tested without it, too 
     WHOLE = dict(wordmath.SIZES)
     # Opening the whole benchmark would take most of a small run's time.
     wordmath.SIZES.update(FEW)
-
-DIVIDED: dict[object, Any] = {}
-
-
-def divided_once(evolution: Any, test: Any, **how: Any) -> Any:
-    """Divide questions, or say how they were divided before: half of the time of opening a small run goes into that."""
-    fields = (repr((q.id, q.question, q.task_type, q.gold, q.solution)) for q in (*evolution, *test))
-    key = hashlib.sha256("".join(fields).encode()).digest(), len(evolution), *how.items()
-    if key not in DIVIDED:
-        DIVIDED[key] = make_splits(evolution, test, **how)
-    return DIVIDED[key]
-
-
-make_splits, world.make_splits = world.make_splits, divided_once
 
 # A third of the time of collecting thousands of tests would be the search for garbage among them: there is none.
 gc.disable()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from mage_es.engine.rules.splits import make_splits
 from mage_es.engine.seams.benchmark import SPLITS, Benchmark
 
 _PIECES = (
@@ -67,6 +66,8 @@ def check_questions(benchmark: Benchmark, *, repeats: int = 0) -> None:
 
 def check_splits(benchmark: Benchmark, *, seed: int) -> None:
     """Check that a run has evolution, anchor and held-out questions, and no question in two of them."""
+    from mage_es.engine.rules.splits import make_splits  # heavy, and every command imports this package
+
     splits = make_splits(
         benchmark.questions("evolution"), benchmark.questions("test"), seed=seed, anchors=20, held_out=20
     )

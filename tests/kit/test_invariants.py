@@ -31,7 +31,7 @@ def test_every_projection_keeps_every_rule(view: Projection, stages: list[Stage]
 
 def test_these_are_the_projections_that_take_columns() -> None:
     columnar = {view.name for view in State().projections() if isinstance(view, Columnar)}
-    assert columnar == {"bandits", "graph", "ledger", "memory", "questions", "scores", "traffic"}
+    assert columnar == {"bandits", "ledger", "memory", "questions", "scores", "traffic"}
 
 
 @settings(deadline=None, max_examples=15)

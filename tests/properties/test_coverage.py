@@ -12,11 +12,11 @@ from math import ceil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.rules.test_coverage import answered, selected
 
 from mage_es.engine.auditing.theorems.gaps import gaps, selections
 from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.curriculum import Signal, n_fail, select_targets
+from tests.engine.auditing.theorems.test_gaps import answered, selected
 from tests.kit.choosers import Curriculum, check_curriculum
 from tests.kit.strategies import Failures, failures
 

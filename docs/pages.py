@@ -124,9 +124,10 @@ def front_door() -> str:
 def seams() -> str:
     about = "What a model, a benchmark or another part must offer, and how it is registered."
     lines = ["# Parts of your own", "", about]
-    for name in ("model", "benchmark", "environment", "embedder", "search", "method", "plugins"):
-        module = importlib.import_module(f"mage_es.engine.seams.{name}")
-        lines += ["", f"## {name}", "", _worded(module)]
+    kinds = ("model", "benchmark", "environment", "embedder", "search", "plugins")
+    for path in (*(f"seams.{kind}" for kind in kinds), "study.baselines.method"):
+        module = importlib.import_module(f"mage_es.engine.{path}")
+        lines += ["", f"## {path.rpartition('.')[2]}", "", _worded(module)]
         for word, thing in vars(module).items():
             if getattr(thing, "__module__", "") == module.__name__ and not word.startswith("_") and callable(thing):
                 lines += _documented(word, thing, level=3)

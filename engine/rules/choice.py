@@ -278,5 +278,5 @@ def query_of(setting: Setting, state: State, question: Question, task_type: str,
     whole_text = "" if question.context else question.question
     merged = tuple(state.graph.merged_types(task_type))
     others = tuple(name for name in state.memory.task_types() if name not in (task_type, *merged))
-    query = Query(vector, task_type, question.id, whole_text, setting.context_length(question), merged, others)
-    return query._replace(is_anchor=question.id in setting.anchors)
+    length, is_anchor = setting.context_length(question), question.id in setting.anchors
+    return Query(vector, task_type, question.id, whole_text, length, merged, others, is_anchor=is_anchor)

@@ -103,9 +103,15 @@ class Guarded:
     def _but_anchors(self) -> "Guarded":
         return Guarded(split for split in self._committed if split.split != ANCHORS)
 
+    def is_of_anchor(self, event: Event) -> bool:
+        """Return whether an event is the case of an anchor: of its phase, and about one by the commitment."""
+        if not isinstance(event, MemoryAppended) or event.phase != OF_ANCHORS:
+            return False
+        return self._splits.get(question_hash(normalise(event.question))) == ANCHORS
+
     def likeness_of(self, event: Event) -> Likeness:
         """Return what an event is most like; a case of an anchor may be like anchors."""
-        return (self._but_anchors if is_of_anchor(event) else self).likeness(texts_of(event))
+        return (self._but_anchors if self.is_of_anchor(event) else self).likeness(texts_of(event))
 
     def likeness(self, texts: Iterable[str]) -> Likeness:
         best = NOTHING_ALIKE
@@ -139,10 +145,6 @@ def packed(shingles: Iterable[str]) -> bytes:
 
 def _unpacked(packed: bytes) -> Iterable[bytes]:
     return (packed[at : at + _SHINGLE_BYTES] for at in range(0, len(packed), _SHINGLE_BYTES))
-
-
-def is_of_anchor(event: Event) -> bool:
-    return isinstance(event, MemoryAppended) and event.phase == OF_ANCHORS
 
 
 def texts_of(event: Event | Part) -> tuple[str, ...]:

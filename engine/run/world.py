@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import msgspec
 
@@ -66,7 +66,7 @@ class World(NamedTuple):
     searches: Searches | None = None
     parent: Parent | None = None
     """What a new run continues from."""
-    method: Any = None
+    method: object = None
     """The method at work (engine/study/baselines/method.py), or its trial, if a session has one that learns; otherwise
     its state is rebuilt from the log."""
     has_gold: bool = True

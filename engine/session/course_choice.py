@@ -7,8 +7,37 @@ from mage_es.engine.run.world import World
 from mage_es.engine.seams.environment import SequentialBenchmark, is_sequential
 from mage_es.engine.seams.plugins import verb
 from mage_es.engine.session.episodes import Donor, EpisodeContext, episode_of
-from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.events.vocabulary import Purpose, QuestionPlanned
 from mage_es.projections.fold import State
+
+
+def bare_plan(
+    question_id: str,
+    *,
+    arm: str,
+    template: str,
+    task_type: str = "",
+    purpose: Purpose = "exam",
+    iteration: int = -1,
+) -> QuestionPlanned:
+    """Return the plan of a question that shows nothing learned, with nothing drawn at random; its prompt is not known
+    yet."""
+    return QuestionPlanned(
+        iteration=iteration,
+        purpose=purpose,
+        question_id=question_id,
+        task_type=task_type,
+        skill="",
+        search_arm="none",
+        search_probability=1.0,
+        routing_arm=arm,
+        routing_probability=1.0,
+        memories=(),
+        principles=(),
+        template=template,
+        prompt_sha256="",
+        spans=(),
+    )
 
 
 def planned_course(world: World, state: State, planned: QuestionPlanned) -> Course:

@@ -12,7 +12,7 @@ Rules
     - To learn from are the questions that the run learned from; to choose among instructions are its anchors, or every
       second question if it has none. A held-out question is never asked, and no reflection shows one to choose by.
     - A question that has a subject is left out: erasing the subject would not reach the instruction.
-    - An instruction that quotes a guarded question is wrong everywhere, and no question is asked with it.
+    - An instruction that quotes a guarded question counts as wrong on every question, and is asked with none.
     - What is asked, answered and written is in the log of what is asked again (session/reasking.py), and a request that
       any log of the run has the reply to is not made again. So the same optimization, begun again after a stop, costs
       only what is left. The run's digests stay as they are.

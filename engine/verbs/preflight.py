@@ -14,8 +14,7 @@ from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import MAX_TOKENS, Model, Preflight, Request
 from mage_es.engine.seams.plugins import plugins, verb
-from mage_es.engine.session.course_choice import planned_course
-from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.engine.session.course_choice import bare_plan, planned_course
 from mage_es.projections.fold import State
 
 
@@ -44,22 +43,8 @@ def first_request(world: World, question_id: str) -> Request:
     setting = world.setting
     config = msgspec.structs.replace(setting.config, search="")  # nothing is looked up yet
     arm = ROUTING_ARMS["cot"]
-    plan = QuestionPlanned(
-        iteration=-1,
-        purpose="exam",
-        question_id=question_id,
-        task_type="",
-        skill="",
-        search_arm="none",
-        search_probability=1.0,
-        routing_arm="cot",
-        routing_probability=1.0,
-        memories=(),
-        principles=(),
-        template=arm.step_template if is_sequential(world.benchmark) else arm.template,
-        prompt_sha256="",
-        spans=(),
-    )
+    template = arm.step_template if is_sequential(world.benchmark) else arm.template
+    plan = bare_plan(question_id, arm="cot", template=template)
     first = begin(planned_course(world._replace(setting=setting._replace(config=config)), State(), plan))
     assert isinstance(first, Ask)
     return first.request

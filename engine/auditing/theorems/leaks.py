@@ -8,7 +8,7 @@ of any passage of any text to any guarded question (rules/leaks.py), and stays b
 from collections import Counter
 from collections.abc import Sequence
 
-from mage_es.engine.rules.leaks import LEARNED, NOTHING_ALIKE, Guarded, Likeness, hashes_of, id_of, is_of_anchor
+from mage_es.engine.rules.leaks import LEARNED, NOTHING_ALIKE, Guarded, Likeness, hashes_of, id_of
 from mage_es.engine.rules.near_duplicates import NEAR_DUPLICATE, normalise, question_hash
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.seams.check import Check
@@ -57,7 +57,7 @@ def check_leaks(reader: LogReader) -> Check:
     inherited, proposed = last_inherited(reader), set[str]()
     for seq, event in reader.numbered(*WRITTEN, MemoryRefused):
         counts[tag_of(event)] += 1
-        of_anchors += is_of_anchor(event)
+        of_anchors += guarded.is_of_anchor(event)
         if isinstance(event, MemoryProposed):
             proposed.add(event.memory_id)
         # The question of a published proposal is a client's, and in no split; the parent's log has its proposal.

@@ -2,8 +2,8 @@
 
 Rules
     - Temporary failures (a time-out, 429, 5xx) are retried a few times; then the run stops and can be resumed.
-    - A reply that cannot be read is one failed lookup, if the wiki answers otherwise; if not, the address is wrong, and
-      the run stops.
+    - A reply that cannot be read is one failed lookup if the wiki answers other requests. If it answers none, the
+      address is wrong, and the run stops.
     - A redirect to another origin is not followed.
     - Wikipedia changes: its answers are on record with the question, and the base address with the run.
 """

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from math import inf
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -16,7 +16,6 @@ from mage_es.engine.session.course_choice import is_learned, playing
 from mage_es.engine.session.episodes import episode_of
 from mage_es.engine.study.baselines.method import (
     Method,
-    PreparedTask,
     Preparing,
     PromptTrial,
     RunView,
@@ -41,8 +40,9 @@ def baseline_course(world: World, state: State, planned: QuestionPlanned) -> Cou
     """Return the course of a question that a baseline or a method planned."""
     question = world.questions[planned.question_id]
     if is_learned(state):
-        method = world.method or learned(world, state, is_trial=planned.purpose == "trial")
-        prepared: PreparedTask = method.prepare(blind(question))
+        at_work = cast("Preparing | None", world.method)
+        method = at_work or learned(world, state, is_trial=planned.purpose == "trial")
+        prepared = method.prepare(blind(question))
         if is_sequential(world.benchmark):
             context = playing(world, state, world.benchmark)
             return episode_of(context, planned, question, None, solved=played_earlier(prepared))

@@ -8,6 +8,7 @@ import msgspec
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.plugins import load, open_plugin, plugins
+from mage_es.engine.session.course_choice import bare_plan
 from mage_es.engine.study.baselines.method import Method, RunView, Searching
 from mage_es.engine.study.baselines.trial import BaselineTrial, Shot, zero_shot_cot
 from mage_es.events.digests import sha256_text
@@ -64,22 +65,7 @@ def planned(
 ) -> Draft:
     """Return the plan of a held-out question, or of one to learn from, with nothing drawn at random; `make` gives its
     course."""
-    plan = QuestionPlanned(
-        iteration=iteration,
-        purpose=purpose,
-        question_id=question.id,
-        task_type=task_type,
-        skill="",
-        search_arm="none",
-        search_probability=1.0,
-        routing_arm=name,
-        routing_probability=1.0,
-        memories=(),
-        principles=(),
-        template=ACT,
-        prompt_sha256="",
-        spans=(),
-    )
+    plan = bare_plan(question.id, arm=name, template=ACT, task_type=task_type, purpose=purpose, iteration=iteration)
     first = begin(make(plan))
     if isinstance(first, Ask):
         digest = sha256_text(first.request.text)

@@ -233,3 +233,4 @@ def test_an_anchor_is_written_as_its_case_in_a_snapshot_and_a_held_out_question_
 
     assert kept(ANCHOR, "snapshot") and not kept(ANCHOR, "update")
     assert not kept(SECRET, "snapshot")
+    assert not kept(f"Solve this as before: {ANCHOR}", "snapshot")  # another question, which quotes the anchor

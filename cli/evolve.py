@@ -100,7 +100,7 @@ def evolve(
     if at != "latest" and not from_run:
         raise UsageError("--at says where to continue from another run: name that run with --from.")
     if prune and (not from_run or at != "latest"):
-        raise UsageError("--prune goes by the record of the run that --from names, at its end: add --from, leave --at.")
+        raise UsageError("--prune uses the final record of the run that --from names: add --from, and drop --at.")
     config = settings.config()
     for caution in cautions(config):
         out.say(f"Caution: {caution}")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 MOST = 10_000_000
 """More questions, iterations, tokens or passages than anyone needs: a larger number is a typing error."""
@@ -209,7 +209,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     retrieval_recipes: bool = True
     """Author retrieval recipes in EVOLVE; off: the search arm `recipe` is never offered."""
     unread: bool = False
-    """Have guidance write also what nothing in the run reads (rules/writings.py), so that calls are the paper's."""
+    """Ask guidance also for texts that nothing in the run reads (rules/writings.py), so that calls are the paper's."""
 
 
 def canonical(config: Config) -> str:
@@ -221,15 +221,25 @@ def fingerprint(config: Config) -> str:
 
 
 def parse(text: str) -> Config:
-    """Return the configuration that `canonical` wrote. Raises `msgspec.ValidationError`."""
-    return msgspec.json.decode(text, type=Config)
+    """Return the configuration of a run, as `canonical` wrote it.
+
+    Raises:
+        PrerequisiteError: It is of another version, whose settings have other names or values.
+    """
+    try:
+        return msgspec.json.decode(text, type=Config)
+    except msgspec.ValidationError as error:
+        raise PrerequisiteError(
+            f"The run was started by a version of mage-es with other settings: {error}. Use the release that started "
+            "it (`mage-es log RUN` shows it in run.started), or start a new run."
+        ) from error
 
 
 def checked(config: Config) -> Config:
     """Return the configuration if every value is within its bounds; else raise `UsageError`, which names the first that
     is not."""
     try:
-        return parse(canonical(config))
+        return msgspec.json.decode(canonical(config), type=Config)
     except (msgspec.ValidationError, TypeError) as error:
         raise UsageError(f"The configuration cannot be used: {error}.") from error
 

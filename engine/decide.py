@@ -1,4 +1,7 @@
-"""`decide(setting, state, command) -> drafts`: the only place where domain events come from.
+"""`decide(setting, state, command) -> drafts`: the only place where what a run learns comes from.
+
+What is no decision of the loop is appended by the verb that does it: a run started or resumed, an exam, a baseline, an
+erasure, a request that was served.
 
 Pure: the same setting, state and command give the same events. Everything that comes from a model, a clock or a file is
 in the command. Most commands are decided by an agent or a rule, named below; facts of which the shell knows every field

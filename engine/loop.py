@@ -23,9 +23,9 @@ plain values, from which `decide` makes events; and `Session.do` commits these a
 them to the state. Nothing here remembers anything between two phases: the state says how far a run has got.
 
 What is durable when. Every call, tool run, search and step of an episode is committed as soon as it returns, and a
-verdict together with the reply that it judges. What a phase learns from them is one batch that ends with the mark of
-the phase, so it is in the log as a whole or not at all. `CloseIteration` records the digests of the state: a replay,
-an exam and a snapshot refer to such a point.
+verdict together with the reply that it judges, or right after it if its scorer is a process. What a phase learns from
+them is one batch that ends with the mark of the phase, so it is in the log as a whole or not at all. `CloseIteration`
+records the digests of the state: a replay, an exam and a snapshot refer to such a point.
 
 How a resumed run continues. It enters the first iteration that is not closed and runs through all of its phases. One
 whose mark is in the log returns at once. Any other asks for the same things again, because its requests follow from the
@@ -251,8 +251,8 @@ def all_wrong(session: Session) -> str:
         (
             f"None of the {len(verdicts)} answers of the first iteration was right. {_SHOWN} of them:",
             *lines,
-            "If some are right all the same, another scorer or an instruction helps; if the model cannot do the task, "
-            f"another model does. Prompt and whole reply: mage-es show {verdicts[0].question_id}",
+            "If some of these are right, change the scorer or add an instruction; if the model cannot do the task, try "
+            f"another. Prompt and whole reply: mage-es show {verdicts[0].question_id}",
         )
     )
 
@@ -274,7 +274,9 @@ def update(session: Session, k: int) -> None:
 async def evolve(session: Session, k: int) -> None:
     if session.state.progress.is_completed(k, "evolve"):
         return
-    setting, questions = session.world.setting, session.world.questions
+    setting = session.world.setting
+    # No guidance prompt can hold a held-out question: this phase is given none.
+    questions = {name: session.world.questions[name] for name in setting.evolution}
     chosen = targets(setting, session.state, k)
     assigned = assignments(setting, session.state, k, chosen, questions)
     session.report_progress(k, "evolve", 0, len(assigned))

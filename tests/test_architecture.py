@@ -58,9 +58,9 @@ FRONT_DOOR = "engine._package"
 """A table of names, which are the wings' too: it imports a name's home when the name is used."""
 PURE = (
     *("projections", "engine.rules", "engine.histories.rules", "engine.serving.rules", "engine.upkeep.pruning"),
-    "engine.decide",
+    *("engine.agents", "engine.briefs", "engine.commands", "engine.config", "engine.courses", "engine.decide"),
 )
-RULING = (*PURE, "engine.agents", "engine.commands", "engine.config", "engine.courses", "engine.loop")
+RULING = (*PURE, "engine.loop")
 """Rooms that treat every benchmark alike."""
 IMPURE_MODULES = {"time", "random", "uuid", "os", "socket", "subprocess", "asyncio", "datetime", "secrets"}
 WRITERS = {"projections.lance", "projections.snapshots"}

@@ -1,4 +1,4 @@
-"""The papers say what is: their Python runs, their commands exist with the flags they show, their scripts are there."""
+"""The documents are true: their Python runs, their commands exist with the flags they show, their scripts are there."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from pathlib import Path
 from queue import Queue
 from threading import Event
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import httpx2
 import pytest
 import yaml
 
 from mage_es.cli import main
+from mage_es.engine.seams.plugins import Group
 from mage_es.engine.served.settings import Serving
 from mage_es.engine.served.tenants import read_keys
 from mage_es.engine.serving.serve import serve
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ProposalSettled
+from mage_es.projections.fold import State
 from tests.cli.leaves import parsed
 from tests.engine.serving.upstream import upstream
 
@@ -304,6 +306,14 @@ def test_every_script_module_and_file_that_is_named_exists() -> None:
         for link in re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]*)?\)", text):
             path = (ROOT / paper).parent.joinpath(link).resolve()
             assert path.exists() or path in papers, f"{paper}: a link to {link}, which does not exist"
+
+
+def test_the_tables_of_projections_and_of_entry_points_leave_none_out() -> None:
+    projections = (ROOT / "projections" / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", projections, re.MULTILINE)) >= set(State.__annotations__)
+    wings = (ROOT / "engine" / "README.md").read_text(encoding="utf-8").partition("## Floors")[0]
+    groups = {group.rpartition(".")[2] for group in get_args(Group)}
+    assert set(re.findall(r"`(?:mage_es)?\.(\w+)`", wings)) == groups
 
 
 def test_the_test_command_that_ci_takes_from_the_readme_is_there_and_the_readme_is_short() -> None:

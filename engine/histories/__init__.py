@@ -1,1 +1,1 @@
-"""The past of a run, asked: what differs, since when, what would have been, and what of it goes on elsewhere."""
+"""Questions about the history of a run: what changed and when, what would have been, what of it can go elsewhere."""

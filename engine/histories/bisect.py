@@ -1,4 +1,4 @@
-"""The verb `bisect`: since which iteration a metric or an answer is otherwise, and by which memory (rules/bisect.py).
+"""The verb `bisect`: which iteration changed a metric or an answer, and which memory (rules/bisect.py).
 
 Rules
     - A metric is read off the log, without a model. What its iteration changed is what `diff` knows.

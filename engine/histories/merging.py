@@ -113,8 +113,8 @@ def require_mergeable(one: Parent, other: Parent) -> None:
         raise UsageError(f"Both runs are called {names[0]}: merge two different ones, or give a copy another name.")
     if different := list(_differences(one, other)):
         raise UsageError(
-            f"{names[0]} and {names[1]} cannot be merged: {'; '.join(different)}. Memories are of use where questions "
-            "are asked and answers read in the same way: give two runs that agree in this."
+            f"{names[0]} and {names[1]} cannot be merged: {'; '.join(different)}. Merged runs must "
+            "ask questions and read answers in the same way."
         )
     for parent in (one, other):
         questions, has_gold = parent.stored
@@ -221,7 +221,7 @@ def _runs(first: Parent, second: Parent) -> tuple[_Run, _Run]:
     if changed:
         raise UsageError(
             f"{len(changed)} questions have different answers in {first.event.parent} and {second.event.parent}: "
-            f"{named(changed)}. What one of them learned is wrong: merge runs over tasks that agree."
+            f"{named(changed)}. One of the runs learned wrong answers: merge runs over tasks that agree."
         )
     by_text = {asked_in(question): question.id for question in reversed((*known, *new))}
     return (

@@ -509,7 +509,7 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
     recorded = list(_alike(rulings(begun, scores, snapshots, accepted)))
     if len(recorded) < len(snapshots):
         raise UsageError(
-            f"This program judges otherwise than the one that wrote {reader.run}: its record cannot be judged anew."
+            f"{reader.run} was written by a release whose guard decides otherwise: its record cannot be judged again."
         )
     last, ends = _limit(reader, begun, other)
     if begun.guard == "paired":

@@ -101,7 +101,7 @@ def require_learner(config: Config) -> None:
     """Raise `UsageError` if no model is named to do the user's own tasks."""
     if config.execution == BENCHMARK and needs_learner(config.benchmark):
         raise UsageError(
-            f"Which model is to do these tasks? {own_learner(config.benchmark)} Name yours with --execution, such as "
+            f"No model is named for these tasks. {own_learner(config.benchmark)} Name yours with --execution, such as "
             "--execution 'openai/MODEL?base_url=http://localhost:8000/v1', or that one."
         )
 
@@ -115,8 +115,7 @@ def own_learner(benchmark: str) -> str:
 
 
 def own_teacher(config: Config, tasks: Sequence[Question]) -> list[str]:
-    """Return what to say about the default guide for the user's own tasks, if no other model is named: what it can
-    do."""
+    """Return what to say about the default guide for the user's own tasks, if no other model is named."""
     stand_in = own_models(config.benchmark).guidance
     if not needs_learner(config.benchmark) or with_own_models(config).guidance != stand_in:
         return []

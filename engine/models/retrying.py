@@ -217,7 +217,7 @@ class RetryingClient:
             if self._unreachable_since is None:
                 self._unreachable_since = self._clock.now()
                 self.announce(
-                    f"{self.name} is not there yet ({fault.message}); retrying for {self.policy.reach_s:g} s."
+                    f"{self.name} cannot be reached yet ({fault.message}); retrying for {self.policy.reach_s:g} s."
                 )
             return
         self._unreachable_since = None
@@ -272,9 +272,9 @@ class RetryingClient:
 
     def _raise_useless(self, fault: Fault) -> NoReturn:
         raise ProviderDown(
-            f"{self.name} has answered none of its first {self._lost} calls, last with: {fault.sentence} The questions "
-            "are not the cause. Fix the server and resume the run, or start another run with other model options or "
-            "--max-tokens. Everything recorded is kept."
+            f"{self.name} has answered none of its first {self._lost} calls, last with: {fault.sentence} No single "
+            "question is the cause. Fix the server and resume the run, or start another run with other model options "
+            "or --max-tokens. Everything recorded is kept."
         ) from None
 
     def _pause(self, seconds: float, why: str) -> None:

@@ -1,4 +1,4 @@
-"""Which clients are in doubt: what their cases say to the others' questions is wrong more often than chance explains.
+"""Which clients are in doubt: their cases predict the others' answers wrongly more often than chance allows.
 
 A single wrong answer looks like any slip. A client that gives many can be judged, since it has a record.
 

@@ -24,7 +24,9 @@ from mage_es.projections.memory import Memory
 _MOST = 256
 """Most wrapped questions of all types together, which bounds the calls to a served embedder when a run is opened."""
 _ENOUGH = 20
+"""Fewest cases that show how near questions of a type are: of these one may lie below the floor."""
 _MISSED = 0.05
+"""Share of a type's own wrapped questions that its floor may shut out."""
 _IN_TEMPLATE = 0.9
 """Share of a type's questions that must have a prefix or suffix in common for it to be their template."""
 

@@ -63,6 +63,7 @@ CASE = "case"
 GUESS = "guess"
 """The kind of a success memory that may be due to chance."""
 _CHANCE = 0.05
+"""An answer is a guess if a model that guesses is right as often with more than this probability."""
 
 
 class TimesGiven(NamedTuple):

@@ -183,7 +183,7 @@ def without_leaks(guarded: Guarded, drafts: Sequence[Draft]) -> list[Draft]:
     refused: set[str] = set()
     for draft in drafts:
         event = draft.event
-        # Whatever the guidance model wrote passes through here, because every event of a run comes from `decide`.
+        # Whatever the guidance model wrote passes through here, because all that a run learns comes from `decide`.
         found = guarded.likeness_of(event)
         if found.is_leak:
             kept.append(msgspec.structs.replace(draft, event=_refusal(event, found)))

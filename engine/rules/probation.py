@@ -18,6 +18,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.probation import Brought
 
 PROBATION = 0.2
+"""Probability with which an imported memory is left out of a prompt: a fifth of the prompts pay for the comparison."""
 
 
 def counted(state: State, iteration: int, verdicts: Iterable[AnswerJudged]) -> Iterator[ProbationCounted]:

@@ -86,9 +86,9 @@ class Setting(NamedTuple):
 
     @property
     def judging(self) -> Config:
-        """The configuration as the guard uses it. In learning, a model writes about what verdicts chose; in a served
-        run, anyone with a key does. So there any net loss on the anchors is a drop, unless chance alone brings one more
-        than one time in four."""
+        """The configuration as the guard uses it. In learning, guidance writes about judged answers only; in a
+        served run, any client can propose a text. So there any net loss on the anchors is a drop, unless chance alone
+        brings one more than one time in four."""
         if not self.is_served:
             return self.config
         return msgspec.structs.replace(self.config, guard_drop=0.0, guard_p=0.25)

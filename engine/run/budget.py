@@ -145,8 +145,8 @@ class Budget:
         self._usd += rate.paid(completion, batched=False)
         if self._limits.max_usd and rate.input and not completion.input_tokens:
             raise UsageError(
-                f"The server of the embedder {model} does not report how many tokens it reads, so a budget in dollars "
-                "cannot hold it. Limit the calls instead (--max-calls)."
+                f"The server of the embedder {model} does not report how many tokens it reads, so a limit in dollars "
+                "cannot be kept. Limit the calls instead (--max-calls)."
             )
 
     def require_iteration(self, iteration: int) -> None:
@@ -161,9 +161,8 @@ class Budget:
             raise BudgetReached(f"The budget of {max_calls} calls {self._reached}.", "--max-calls N")
         if max_usd and (silent := [model for model, tells in self._tells.items() if not tells]):
             raise BudgetReached(
-                f"The server of {silent[0]} does not report how many tokens it reads and writes, so a budget in "
-                "dollars "
-                "cannot hold it. Limit the calls instead.",
+                f"The server of {silent[0]} does not report how many tokens it reads and writes, so a limit in "
+                "dollars cannot be kept. Limit the calls instead.",
                 "--max-usd none --max-calls N",
             )
         if self._is_short(most):

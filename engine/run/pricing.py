@@ -176,7 +176,7 @@ def require_rates(prices: Prices, models: Mapping[str, str]) -> None:
             if url := dict(parse_qsl(query)).get("base_url"):
                 entry += f'\nbase_url = "{url}"'
             raise UsageError(
-                f"It is not known what the {tier} model {model} costs, so a budget in dollars cannot hold it. Limit "
+                f"It is not known what the {tier} model {model} costs, so a limit in dollars cannot be kept. Limit "
                 "the calls instead (--max-calls), or put its price (dollars per million tokens) into a file and name "
                 f"that file with --prices:\n{entry}"
             )

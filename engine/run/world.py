@@ -222,14 +222,15 @@ def reopen_world(
     _require_same(world.started(""), started, ("embedder", "embedder_dimension", "embedder_sha256"))
     if committed != list(world.splits.events):
         raise PrerequisiteError(
-            f"The questions divide differently from what the run {started.run_id} committed to: this program changed. "
+            f"This release divides the questions differently from what the run {started.run_id} committed to. "
             f"Use the release that started it ({started.package_version}), or start a new run."
         )
     return world
 
 
 def require_scoring(world: World, what: str) -> None:
-    """Raise `PrerequisiteError` in a copy of a run that was made without its gold answers, which `what` (a word) needs.
+    """Raise `PrerequisiteError` in a copy of a run that was made without its gold answers, which `what` needs: a
+    word for the message.
     Raises whatever the benchmark's `require_scorer` raises, if its scorer is not part of the run."""
     if not world.has_gold:
         raise PrerequisiteError(

@@ -122,7 +122,7 @@ class OpenedRun(FrozenRun):
         """Return the run that records, and feedback on one of its inferences."""
         if self._live is None:
             raise UsageError(
-                f"Nothing records what {self.run.id} is put before: call wrap first, with record=True, and feedback "
+                f"Requests to {self.run.id} are not being recorded: call wrap first, with record=True, and feedback "
                 "before close."
             )
         name = reply if isinstance(reply, str) else inference_of(reply)

@@ -328,7 +328,7 @@ def _said(shown: AgentView, search_id: str, metric: str, value: Any) -> Feedback
             "have none, search first."
         ) from error
     except NotRecorded as error:
-        raise UsageError("Nothing can be recorded at present. Call again in a minute, or leave it.") from error
+        raise UsageError("Nothing can be recorded at present. Try again in a minute, or go on without it.") from error
     assert isinstance(event, FeedbackGiven)
     shown.note(event)
     return event

@@ -146,8 +146,8 @@ class Answering:
             self._is_reworded = True
             self._reporter.announce(
                 f"WARNING: the prompt of {planned.question_id} renders differently from when it was planned: this "
-                "program changed within the run, not its templates, which are the run's own. What was asked is not "
-                "asked again; what comes is asked in the words of now, and the log has both as they were sent."
+                "program changed within the run, not its templates, which are the run's own. Recorded calls are not "
+                "repeated; the remaining ones use the new wording. The log holds both as they were sent."
             )
         return pending
 

@@ -2,7 +2,8 @@
 
 Rules
     - The fact of a move is durable before its course makes the next one; a verdict is durable together with the last
-      reply. Only an episode's step, which follows from the reply before it, may wait for the next commit.
+      reply, or after it if a scorer in its own process gives it (`Grade`). Only an episode's step, which follows from
+      the reply before it, may wait for the next commit.
     - The order in which courses start, and how many run at once, changes the order of records and nothing else.
     - Moves that complete during a commit share the next one (group commit).
 """

@@ -115,8 +115,8 @@ def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanne
 
 
 def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice | None:
-    """Return what a run takes that goes on from another, if its opening and each question of an iteration take what
-    those of the other took, in the mean; None if that has closed no iteration of its own."""
+    """Return an estimate of what a run takes that continues another: its opening and each question of an iteration
+    what those of the other took, in the mean; None if that has closed no iteration of its own."""
     opening, *closed = [each.iteration for each in reader.of(IterationClosed, since=last_inherited(reader) + 1)] or [-1]
     if not closed:
         return None

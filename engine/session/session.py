@@ -14,8 +14,8 @@ Theory of operation
     something up, record an episode's step) and is sent the fact that each one left. A course keeps nothing else, so the
     same facts lead it down the same path. `Answering.answer` opens a course for each planned question, and
     `following.answer_all` advances as many as there are workers. The fact of a move is durable before its course makes
-    the next one; the verdict is committed together with the last reply. (An episode's steps follow from replies that
-    are durable, so they may wait for the next commit.)
+    the next one; the verdict is committed together with the last reply, or after it if a scorer in its own process
+    gives it. (An episode's steps follow from replies that are durable, so they may wait for the next commit.)
 
     Resuming is therefore no special case. `recorded_fact` looks each move up in the log before it is made: a call by
     tier, purpose, subject, attempt and request hash. `catch_up` runs the course through everything that it finds, and
@@ -29,7 +29,7 @@ Theory of operation
 What cannot happen
     - A recorded call is made a second time, or a durable reply is lost.
     - Events are applied that the log does not hold, or in an order other than the log's.
-    - A course calls the guidance tier: its client is not among those that courses get.
+    - A course calls the guidance tier: courses are never given its client.
     - The number of workers, batches, or a crash changes what is learned: UPDATE decides over sorted answers.
 """
 

@@ -193,8 +193,8 @@ def _require_within(heads: dict[str, Head], path: Path, ours: Path, source: str)
         search = verify_log(path / place / "log", head=head.chain).search if place in now else None
         if search is None or search.found != head:
             raise UsageError(
-                f"{ours} and {source} have different events, so neither goes on from the other: {ours} was kept. Move "
-                "it away to get the one that is backed up, or back up one of them under another name."
+                f"{ours} and {source} have different events, so neither continues the other: {ours} was kept. Move "
+                "it aside to restore the backup, or back up one of them under another name."
             )
 
 

@@ -2,7 +2,7 @@
 
     <run>/keys      readable by its owner alone; no backup has it
 
-The theory of operation is on top of events/facts/private.py.
+The theory of operation is at the top of events/facts/private.py.
 """
 
 from __future__ import annotations

@@ -5,11 +5,18 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.config import Config, canonical, cautions, parse
+from mage_es.events.errors import PrerequisiteError
 
 
 def test_a_configuration_is_read_as_it_was_written() -> None:
     config = Config(benchmark="wordmath", execution="builtin/other", guard_drop=0.05)
     assert parse(canonical(config)) == config
+
+
+def test_settings_of_another_release_say_so() -> None:
+    text = canonical(Config(benchmark="wordmath")).replace('"guard_drop"', '"guard_margin"')
+    with pytest.raises(PrerequisiteError, match=r"guard_margin.*release that started it"):
+        parse(text)
 
 
 @pytest.mark.parametrize(

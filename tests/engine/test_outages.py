@@ -34,6 +34,6 @@ def test_an_hour_without_the_server_loses_nothing_and_ends_in_the_same_state(tmp
     assert away.seconds > HOUR_S
     assert away.gave_up == 2  # after every attempt of the policy, and when it was resumed in vain
     assert any("failed 12 times in a row" in words for words in away.said)
-    assert any("is not there yet" in words for words in away.said)
+    assert any("cannot be reached yet" in words for words in away.said)
     assert away.made_twice == 0
     assert away.digests == away.undisturbed

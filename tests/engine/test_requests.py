@@ -140,7 +140,7 @@ def test_a_run_whose_other_words_have_changed_says_so_goes_on_and_makes_no_recor
     said = list[ProgressNote]()
     resume(run, config=None, data_dir=None, runtime=Runtime(workers=4, observer=said.append))
     warnings = [note.message for note in said if "renders differently" in note.message]
-    assert len(warnings) == 1 and "What was asked is not asked again" in warnings[0]
+    assert len(warnings) == 1 and "Recorded calls are not repeated" in warnings[0]
     now = Counter((call.iteration, call.phase, call.event.subject) for call in calls(run))
     assert set(now.values()) == {1} and len(now) > len(before)
     kept = {(call.iteration, call.phase, call.event.subject): call.event for call in calls(run)}

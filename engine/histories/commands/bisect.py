@@ -1,4 +1,4 @@
-"""`mage-es bisect`: since when a metric or an answer is otherwise, and by which memory."""
+"""`mage-es bisect`: which iteration changed a metric or an answer, and which memory."""
 
 from __future__ import annotations
 

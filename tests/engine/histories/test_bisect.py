@@ -1,4 +1,4 @@
-"""Since when a metric or an answer is otherwise, and by which memory: a planted flip is found, exactly and cheaply."""
+"""Which iteration changed a metric or an answer, and which memory: a planted flip is found, exactly and cheaply."""
 
 from __future__ import annotations
 

@@ -314,7 +314,7 @@ def test_a_server_that_was_never_there_is_given_up_after_half_a_minute_with_the_
     down = raised.value.exceptions[0]
     assert isinstance(down, ProviderDown) and "doctor" in str(down) and "Start the server" in str(down)
     assert 25 <= clock.now() < 30
-    assert len(said) == 1 and "not there yet" in said[0]
+    assert len(said) == 1 and "cannot be reached yet" in said[0]
 
 
 def test_a_page_of_something_else_from_the_start_is_no_provider_either() -> None:

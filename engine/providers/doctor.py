@@ -89,14 +89,14 @@ REMEDIES: Mapping[str, str] = {
 }
 
 
-State = Literal["ok", "optional", "failed"]
+CheckState = Literal["ok", "optional", "failed"]
 
 
 class DoctorCheck(msgspec.Struct, frozen=True):
     """The result of a check. `optional`: something is missing that only some commands need. `remedy`: how to fix it."""
 
     name: str
-    state: State
+    state: CheckState
     detail: str
     remedy: str = ""
 
@@ -229,10 +229,10 @@ def _typed(request: Request, form: type[Any]) -> FirstPrompt:
     return FirstPrompt(request, lambda text: "" if read_reply(text, form)[0] is None else f"a {form.__name__}")
 
 
-Asked = ServedModel | LlamaCpp
+TriedModel = ServedModel | LlamaCpp
 
 
-def trial(model: Asked, tier: Tier, config: Config, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
+def trial(model: TriedModel, tier: Tier, config: Config, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
     """Check the model of a tier: is it served, is its context long enough, and how does it reply to its first
     prompts?"""
     if isinstance(model, LlamaCpp):
@@ -264,7 +264,9 @@ def trial(model: Asked, tier: Tier, config: Config, first: Sequence[FirstPrompt]
         yield _fault(name, model, last) if isinstance(last, Fault) else _outcome(name, prompt, last, len(replies) > 1)
 
 
-async def _replies(model: Asked, first: Sequence[FirstPrompt]) -> list[tuple[FirstPrompt, list[Completion | Fault]]]:
+async def _replies(
+    model: TriedModel, first: Sequence[FirstPrompt]
+) -> list[tuple[FirstPrompt, list[Completion | Fault]]]:
     """Return what came of the first prompts, up to one that fails."""
     tried = list[tuple[FirstPrompt, list[Completion | Fault]]]()
     try:
@@ -317,9 +319,9 @@ def _remedy(kind: str, **words: str) -> str:
     return REMEDIES.get(kind, REMEDIES["rejected"]).format(quiet=_QUIET, **words)
 
 
-def _fault(name: str, model: Asked, fault: Fault) -> DoctorCheck:
+def _fault(name: str, model: TriedModel, fault: Fault) -> DoctorCheck:
     key = model.spec.options.get("key_env", getattr(model, "KEY", ""))
-    state: State = "optional" if fault.kind == "busy" else "failed"
+    state: CheckState = "optional" if fault.kind == "busy" else "failed"
     return DoctorCheck(name, state, fault.message, _remedy(fault.kind, key=key))
 
 
@@ -352,7 +354,7 @@ def _context(spec: ModelSpec, tier: Tier, config: Config, context: int, listed: 
     else:
         server = f"vLLM: --max-model-len {needed}; Ollama: OLLAMA_CONTEXT_LENGTH={needed}, and context={needed}"
         how = f"Serve the model with a longer context ({server} in the spec)"
-    state: State = "ok" if context >= needed else "failed" if context <= least else "optional"
+    state: CheckState = "ok" if context >= needed else "failed" if context <= least else "optional"
     shown = f"{context} tokens; a reply takes up to {reply}, a full prompt about {prompt}"
     return DoctorCheck(name, state, shown, "" if state == "ok" else f"{how}{or_else}.")
 

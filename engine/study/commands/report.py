@@ -56,8 +56,8 @@ def report(
     cascade, bundles, recovery.
     """
     from mage_es.engine.study.reporting.rendering import ENDINGS, render
-    from mage_es.engine.study.reporting.study import open_study
-    from mage_es.engine.study.reporting.tables import TABLES, tables
+    from mage_es.engine.study.reporting.study import TABLES, open_study
+    from mage_es.engine.study.reporting.tables import tables
     from mage_es.engine.study.reporting.words import in_words
 
     if figures and to is None:
@@ -89,11 +89,11 @@ def report(
 
 def _parts(table: Reported) -> list[TextTable | str]:
     """Return a table for the terminal, with a line above that says what it measures, and its notes below."""
-    from mage_es.engine.study.reporting.rendering import heads_of, notes_of, rows_of
+    from mage_es.engine.study.reporting.rendering import notes_of, rows_of
 
     about = f"{table.title} ({table.name}; paper: {table.place})\n{table.measure}"
     notes = "\n".join(notes_of(table))
-    return [about, TextTable("", heads_of(table), rows_of(table), keys=table.keys), *([notes] if notes else [])]
+    return [about, TextTable("", table.columns, rows_of(table), keys=table.keys), *([notes] if notes else [])]
 
 
 def _draw(out: Output, to: Path, study: Study) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from pathlib import Path
@@ -151,25 +152,22 @@ class Study(Places):
 
 
 TABLES: dict[str, Callable[[Study], StudyTable]] = {}
-"""The tables of a report by name, in the order of the paper."""
+"""The tables of a report by name."""
+WORDS = tomllib.loads((Path(__file__).parent / "tables.toml").read_text(encoding="utf-8"))
+"""Title, place in the paper and measure of each table, in the order of the paper."""
 
 
-def table(
-    name: str, title: str, place: str, measure: str
-) -> Callable[[Callable[[Study], TableBody]], Callable[[Study], StudyTable]]:
-    """Return what makes one of `TABLES` of a function that returns its body."""
+def table(body_of: Callable[[Study], TableBody]) -> Callable[[Study], StudyTable]:
+    """Make one of `TABLES` of a function that returns its body, under its name, with words of tables.toml."""
+    name = body_of.__name__.replace("_", "-")
 
-    def complete(body_of: Callable[[Study], TableBody]) -> Callable[[Study], StudyTable]:
-        @wraps(body_of)
-        def whole(study: Study) -> StudyTable:
-            columns, rows, notes = body_of(study)
-            names, body, said = tuple(columns), tuple(rows), tuple(notes)
-            return StudyTable(name, title, place, measure, names, body, said)
+    @wraps(body_of)
+    def whole(study: Study) -> StudyTable:
+        columns, rows, notes = body_of(study)
+        return StudyTable(name, **WORDS[name], columns=tuple(columns), rows=tuple(rows), notes=tuple(notes))
 
-        TABLES[name] = whole
-        return whole
-
-    return complete
+    TABLES[name] = whole
+    return whole
 
 
 def _counts(problems: Mapping[str, int]) -> str:

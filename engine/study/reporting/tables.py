@@ -26,7 +26,7 @@ from mage_es.engine.study.reporting.cells import (
 from mage_es.engine.study.reporting.places import FULL, NO_CASCADE, NO_SUCCESS, Placement, called, cascade_of, way_of
 from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun
 from mage_es.engine.study.reporting.replies import all_measured, log_of, replies_of
-from mage_es.engine.study.reporting.study import TABLES, VARYING, Measure, Study, TableBody, table
+from mage_es.engine.study.reporting.study import TABLES, VARYING, WORDS, Measure, Study, TableBody, table
 from mage_es.engine.verbs.agents import TIERS
 from mage_es.engine.verbs.agreement import kappa
 from mage_es.events.errors import UsageError, nearest
@@ -36,9 +36,6 @@ HOTPOTQA = "hotpotqa"
 CROSS_CHECK = ("em", "f1", "lenient")
 """The metrics beside the verdict; appendix, HotpotQA cross-check."""
 NOTHING = "No run here has data for this table."
-EXAM = "accuracy in percent of the exam on held-out questions after the last iteration, mean ± sd over seeds"
-_DIFFERENCES = f"{EXAM}; differences are of the best teacher's system, paired"
-_DIFFERENCE = "full minus without, in points, on the same seeds"
 EXTENSION = ("gsm8k", "finqa", "medqa")
 PUBLISHED = {"gsm8k": "84.5 (8-shot, Meta)", "finqa": "60.87 (Fino1, SFT)", "medqa": "74 (Medprompt)"}
 """What that table quotes from elsewhere; none of it was measured here."""
@@ -56,9 +53,9 @@ PLAYED_ELSEWHERE = {
 def tables(study: Study, names: Sequence[str] = ()) -> list[StudyTable]:
     """Return the named tables, or all that have data. Raises `UsageError` for a name that no table has."""
     for name in names:
-        if name not in TABLES:
-            raise UsageError(f"There is no table {name!r}.{nearest(name, list(TABLES))}")
-    made = [_entitled(TABLES[name](study), study.titles) for name in names or TABLES]
+        if name not in WORDS:
+            raise UsageError(f"There is no table {name!r}.{nearest(name, list(WORDS))}")
+    made = [_entitled(TABLES[name](study), study.titles) for name in names or WORDS]
     if not names:
         return [table for table in made if not table.is_empty]
     return [table if table.rows else replace(table, notes=(*table.notes, NOTHING)) for table in made]
@@ -72,15 +69,15 @@ def _entitled(table: StudyTable, titles: Mapping[str, str]) -> StudyTable:
     return replace(table, rows=tuple(rows), notes=(*table.notes, *notes))
 
 
-@table("main", "Main results: baselines and the full system", "tab:reasoning", _DIFFERENCES)
-def main_results(study: Study) -> TableBody:
+@table
+def main(study: Study) -> TableBody:
     """Return the system against every baseline on the same learner, one row for each benchmark of single questions."""
     full = [place for place in study.compared() if not study.is_sequential(place.benchmark)]
     full = [place for place in full if place.benchmark not in EXTENSION[1:]]
     return _against_baselines(study, full, study.baselines(full))
 
 
-@table("extension", "Domain extension: mathematics, finance, medicine", "tab:reasoning_extension", _DIFFERENCES)
+@table
 def extension(study: Study) -> TableBody:
     """Return the same for the benchmarks of the domain extension, beside what the paper quotes.
 
@@ -141,13 +138,7 @@ def _mean(entry: Cell | None) -> float:
     return entry.mean if entry else -1.0
 
 
-@table(
-    "sequential",
-    "Sequential environments",
-    "tab:sequential_main, tab:sequential",
-    "percent, mean ± sd over seeds; exam: episodes never seen, after the last iteration; peak: the best iteration's "
-    "mean score on fresh episodes; no action: share of replies that named none",
-)
+@table
 def sequential(study: Study) -> TableBody:
     """Return a row for each configuration of each sequential environment, including the exams before evolution.
 
@@ -203,13 +194,7 @@ def _unparsed(episodes: pl.DataFrame) -> float:
 TIER_NAMES: tuple[Tier, ...] = ("execution", "guidance", "judge")
 
 
-@table(
-    "cost",
-    "Calls, tokens and dollars by tier",
-    "tab:cost",
-    "means over runs (sums in the first two rows); guidance share: guidance calls among those of guidance and "
-    "execution, least to most of a run; the judge is a tier of its own",
-)
+@table
 def cost(study: Study) -> TableBody:
     """Return calls, tokens and dollars by tier for each benchmark, for all runs together, and for all exams.
 
@@ -265,7 +250,7 @@ def _share(guidance: int, execution: int) -> float:
     return 100 * guidance / max(1, guidance + execution)
 
 
-@table("ablation", "Ablation: the full system less one part", "tab:ablation_success", f"{EXAM}; {_DIFFERENCE}")
+@table
 def ablation(study: Study) -> TableBody:
     """Return each system with a part switched off beside the full one: benchmarks of single questions.
 
@@ -274,13 +259,8 @@ def ablation(study: Study) -> TableBody:
     return _switched_off(study, {"accuracy": ""})
 
 
-@table(
-    "ablation-sequential",
-    "Ablation in sequential environments: the full system less one part",
-    "appendix, success-memory ablation on sequential environments",
-    f"task score and strict success in percent, otherwise as in `main`; {_DIFFERENCE}",
-)
-def sequential_ablation(study: Study) -> TableBody:
+@table
+def ablation_sequential(study: Study) -> TableBody:
     """Return the same for sequential environments, by task score and by strict success. [tables, ablation]"""
     return _switched_off(study, {"score": "task score, ", "strict": "strict success, "})
 
@@ -322,12 +302,7 @@ def _pair(study: Study, full: Placement, other: Placement, measure: Measure) -> 
     return cell_of(by_seed(one)), cell_of(by_seed(two)), gain
 
 
-@table(
-    "settings",
-    "Hyperparameters",
-    "tab:hyperparams",
-    "actual values of the runs; configured values, if different, in brackets",
-)
+@table
 def settings(study: Study) -> TableBody:
     """Return the paper's value of each setting beside the actual one: questions taken, iterations closed, a floor as it
     was measured. If the configured value differs, both are shown; values of several runs are a range."""
@@ -369,7 +344,7 @@ def _written(value: object) -> str:
     return ("off", "on")[value] if isinstance(value, bool) else str(value)
 
 
-@table("calls", "Every model call by agent, tier and purpose", "tab:llm-uses, tab:agents", "calls of all runs together")
+@table
 def calls(study: Study) -> TableBody:
     who, parts = ["agent", "tier", "purpose"], ("evolution", "exams")
     sums = (pl.col("calls").filter(pl.col("part") == part).sum().alias(part) for part in parts)
@@ -385,12 +360,7 @@ def calls(study: Study) -> TableBody:
     return TableBody(("Agent", "Tier", "Purpose", *parts), body, notes)
 
 
-@table(
-    "hotpotqa",
-    "HotpotQA under three metrics",
-    "tab:hotpot_emf1",
-    "percent of the final exam's answers, mean ± sd over seeds; lenient: F1 of at least 0.5",
-)
+@table
 def hotpotqa(study: Study) -> TableBody:
     """Return HotpotQA's accuracy, exact match, F1 and lenient F1 for every system, the highest accuracy first."""
     found, problems = all_measured(study, [place for place in study.places if place.benchmark == HOTPOTQA])
@@ -403,12 +373,7 @@ def hotpotqa(study: Study) -> TableBody:
     return study.by_place(best, ("Method", "Verdict", "EM", "F1", "Lenient"), rows, problems)
 
 
-@table(
-    "metrics",
-    "Official metrics of the same replies",
-    "appendix, cross-checks",
-    "the benchmark's own metrics on the recorded replies of the final exams, mean ± sd over seeds",
-)
+@table
 def metrics(study: Study) -> TableBody:
     """Return the benchmark's own metrics of the final exams' replies, one row for each benchmark, system and metric."""
     found, problems = all_measured(study, study.places)
@@ -420,13 +385,7 @@ def metrics(study: Study) -> TableBody:
     return study.by_place(list(found), ("System", "Metric", "Value"), rows, problems)
 
 
-@table(
-    "judging",
-    "Rule and judge",
-    "section 4.1, baselines and scoring; appendix, cross-check",
-    "percent of the answers of a run, mean ± sd over the runs of all systems; agreement: strict rule and verdict both "
-    "right or both wrong, with Cohen's kappa",
-)
+@table
 def judging(study: Study) -> TableBody:
     """Return who decided answers, and how far the strict rule and the verdicts agree, in evolution and in exams.
 
@@ -461,7 +420,7 @@ _SIZES = (
 """The sizes shown, of `RecordedRun.growth`; a task type is covered once it has been a target of EVOLVE."""
 
 
-@table("growth", "Graph growth", "tab:growth", "sizes at the end of each iteration, mean ± sd over seeds")
+@table
 def growth(study: Study) -> TableBody:
     """Return sizes of the graph at the end of each iteration (start: before the first), one block for each system.
 
@@ -481,8 +440,8 @@ def _by_iteration(runs: Iterable[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFr
         yield k, found
 
 
-@table("matrix", "Teachers and learners", "tab:teacher_learner", EXAM)
-def teachers_and_learners(study: Study) -> TableBody:
+@table
+def matrix(study: Study) -> TableBody:
     """Return the full system for each learner and benchmark, one column for each teacher.
 
     [tables, teachers, learners and seeds] Exams only.
@@ -499,13 +458,8 @@ def teachers_and_learners(study: Study) -> TableBody:
     return TableBody(("Learner", "Benchmark", *(("Setting",) if has_settings else ()), *teachers), body, notes)
 
 
-@table(
-    "variance",
-    "Seeds: the same configuration, another seed",
-    "tab:variance",
-    f"{EXAM}, with the 95 % t interval of that mean",
-)
-def seeds(study: Study) -> TableBody:
+@table
+def variance(study: Study) -> TableBody:
     """Return how far the exams of every system spread over seeds. [tables, teachers, learners and seeds]"""
 
     def rows(place: Placement) -> Iterator[TableRow]:
@@ -518,13 +472,7 @@ def seeds(study: Study) -> TableBody:
     return study.by_place(study.places, ("System", "Seeds", "Accuracy", "least", "most"), rows)
 
 
-@table(
-    "latency",
-    "Latency with accuracy",
-    "tab:latency",
-    "seconds that the model took for a question of the exam, all calls of its course added up, as recorded while "
-    f"others were in flight; retrieval is not in it; beside it the {EXAM}",
-)
+@table
 def latency(study: Study) -> TableBody:
     """Return seconds of model calls for a question of the exam, with the accuracy of the same answers.
 
@@ -543,9 +491,7 @@ def latency(study: Study) -> TableBody:
     return study.by_place(full, tuple(heads), rows, study.shots(full))
 
 
-@table(
-    "cascade", "Cascade retrieval: parts A to D", "tab:cascade", f"{EXAM}; A-D minus base, in points, on the same seeds"
-)
+@table
 def cascade(study: Study) -> TableBody:
     """Return base retrieval (no part of the cascade), some parts if there are such runs, and A to D. Only if runs have
     all of these, as with the preset `paper`.
@@ -572,13 +518,7 @@ _LONGEST = 600
 """How many characters of a text the table of bundles shows."""
 
 
-@table(
-    "bundles",
-    "Retrieved memory bundles",
-    "tab:bundle_example, tab:bundle_example_hotpotqa",
-    "one exam question for each benchmark: of those answered right the one with most kinds of memories in its prompt; "
-    f"texts are cut at {_LONGEST} characters",
-)
+@table
 def bundles(study: Study) -> TableBody:
     """Return, for the first full run of each benchmark, the right answer whose bundle has the most kinds of memories.
 
@@ -650,13 +590,7 @@ def recovery_of(run: RecordedRun) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-@table(
-    "recovery",
-    "Recovery of earlier failures",
-    "tab:recovery_example",
-    "accuracy of the evaluation in evolution (fresh questions, not the exam) in percent, and counts; mean ± sd over "
-    "seeds",
-)
+@table
 def recovery(study: Study) -> TableBody:
     """Return per iteration how many earlier failures were answered right when they were asked again.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.study.reporting.tables import ablation, cascade, sequential_ablation
+from mage_es.engine.study.reporting.tables import ablation, ablation_sequential, cascade
 
 CASCADE = ("cascade_principles", "cascade_action_recipes", "cascade_plan", "cascade_frontier")
 
@@ -58,7 +58,7 @@ def test_a_sequential_environment_is_compared_by_task_score_and_strict_success(b
         bench.run(name, benchmark="workshop", events=course, facts={"latest": [*verdicts, *facts]}, **config)
     study = bench.study()
     assert cells(ablation(study)) == []
-    (row,) = cells(sequential_ablation(study))
+    (row,) = cells(ablation_sequential(study))
     assert row[2:5] == ["75.0", "25.0", "+50.0 [+50.0, +50.0]"]
     assert row[5:7] == ["50.0", "0.0"]
 

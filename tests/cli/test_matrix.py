@@ -60,7 +60,7 @@ def test_every_cell_is_run_and_examined_is_in_the_report_and_found_done_the_next
     (row,) = ablation["rows"]
     assert row[1] == "no success memories" and [cell["n"] for cell in row[2:]] == [1, 1, 1]
     (row,) = main["rows"]
-    names = [column["name"] for column in main["columns"]]
+    names = main["columns"]
     assert [row[names.index(name)]["n"] for name in ("5 nearest", "full")] == [1, 1]
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.benchmarks.registry import shown_to, title
-from mage_es.engine.config import Config, difference
+from mage_es.engine.config import Config
 from mage_es.engine.study.reporting.recorded import RecordedRun
 
 FULL = "full"
@@ -202,7 +202,10 @@ class Places:
         for run in self.runs:
             seeds = self._by_place.setdefault(self.place(run), {})
             if run.begun.seed in seeds:
-                self._notes.append(_superseded(seeds[run.begun.seed], run))
+                older = seeds[run.begun.seed].run.id
+                self._notes.append(
+                    f"{older} is left out: {run.run.id} is in its place, with the same seed, and is newer."
+                )
             seeds[run.begun.seed] = run
 
     @property
@@ -302,9 +305,3 @@ def _counted(text: str) -> list[tuple[float, str]]:
     """Return a key by which `pool 60` comes before `pool 200`."""
     parts = re.split(r"(\d+(?:\.\d+)?)", text)
     return [(float(part), "") if at % 2 else (-1.0, part) for at, part in enumerate(parts)]
-
-
-def _superseded(older: RecordedRun, newer: RecordedRun) -> str:
-    changed = [name for name, _, _ in difference(older.config, newer.config) if name != "guidance"]
-    same = f"differs only in {', '.join(changed)}, which affects no result here," if changed else "is the same"
-    return f"{older.run.id} is left out: {newer.run.id} {same} and has the same seed, and is newer."

@@ -36,7 +36,6 @@ from mage_es.engine.providers.llamacpp import LlamaCpp
 from mage_es.engine.providers.served import TIMEOUT_S, ListedModels, ServedModel, trial_cost
 from mage_es.engine.rules.task_types import BATCH, task_types_brief
 from mage_es.engine.run.directory import FLOOR_MIB, age, list_runs
-from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Question, Verdict, extract_of
 from mage_es.engine.seams.environment import is_sequential
@@ -124,7 +123,6 @@ def diagnose(
     runs_dir: Path,
     data_dir: Path | None,
     clock: Callable[[], int],
-    prices: Prices,
     calls: bool = True,
 ) -> Diagnosis:
     """Check everything, the tasks and the configured models first.
@@ -133,8 +131,8 @@ def diagnose(
     """
     config = with_own_models(config)
     about_tasks, report, world = tasks(config, data_dir)
-    asking = models(config, prices, world, calls=calls)
-    vectors = embedder(config.embedder, prices, calls=calls)
+    asking = models(config, world, calls=calls)
+    vectors = embedder(config.embedder, calls=calls)
     return Diagnosis(checks=(about_tasks, *asking, *vectors, *machine(runs_dir, clock())), tasks=report)
 
 
@@ -161,9 +159,8 @@ def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataRepor
     return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {told}"), report, world
 
 
-def models(config: Config, prices: Prices, world: World | None = None, *, calls: bool) -> Iterator[DoctorCheck]:
-    """Check that every tier's model opens and, if `calls` are allowed, replies to first prompts, and that its price is
-    known."""
+def models(config: Config, world: World | None = None, *, calls: bool) -> Iterator[DoctorCheck]:
+    """Check that every tier's model opens and, if `calls` are allowed, replies to first prompts."""
     first: Mapping[Tier, Sequence[FirstPrompt]] = {}
     tiers: tuple[Tier, ...] = ("execution", "guidance", "judge")
     for tier in tiers:
@@ -182,7 +179,6 @@ def models(config: Config, prices: Prices, world: World | None = None, *, calls:
                 speed = f"{took.read / took.read_s:,.0f} tokens a second in, {took.written / took.written_s:,.0f} out"
                 threads = f"threads={model.loading.threads}, slots={model.loading.slots}"
                 yield DoctorCheck(f"{tier} speed", "ok", f"{speed} ({threads})")
-        yield price(spec, tier, prices)
 
 
 def first_prompts(config: Config, world: World | None) -> Mapping[Tier, Sequence[FirstPrompt]]:
@@ -359,50 +355,30 @@ def _context(spec: ModelSpec, tier: Tier, config: Config, context: int, listed: 
     return DoctorCheck(name, state, shown, "" if state == "ok" else f"{how}{or_else}.")
 
 
-def price(text: str, tier: str, prices: Prices) -> DoctorCheck:
-    """Check that the price of a model is known; only a budget in dollars needs it."""
-    if (rate := prices.rate(text)) is None:
-        remedy = (
-            "Write its price into a file and pass that with --prices; a budget in calls (--max-calls) needs no price."
-        )
-        return DoctorCheck(f"{tier} price", "optional", f"the price of {text} is unknown", remedy)
-    told = rate.told if rate.input == rate.output == 0 else f"{rate.input:g} / {rate.output:g} $ a million: {rate.told}"
-    return DoctorCheck(f"{tier} price", "ok", told)
-
-
-def embedder(given: str, prices: Prices, *, calls: bool) -> Iterator[DoctorCheck]:
-    """Check that the embedder embeds a text; for a served one, also its token counts and price."""
-    text, remedy, is_paid = given, "Choose another with --embedder.", given.startswith("openai/")
-    if is_paid:
+def embedder(given: str, *, calls: bool) -> Iterator[DoctorCheck]:
+    """Check that the embedder embeds a text; for a served one, also that its tokens are counted."""
+    text, remedy = given, "Choose another with --embedder."
+    if given.startswith("openai/"):
+        if not calls:
+            yield DoctorCheck("embedder", "ok", f"{given}, not asked")
+            return
         if "timeout=" not in given:  # an option given twice is an error
             text += ("&" if "?" in given else "?") + urlencode({"timeout": f"{TIMEOUT_S:g}"})
-        remedy = (
-            "Correct name, key or address; the server must offer /v1/embeddings, as vLLM does with --runner pooling."
-        )
-    if is_paid and not calls:
-        yield DoctorCheck("embedder", "ok", f"{given}, not asked")
-    else:
-        try:
-            opened = open_embedder(text, retry_policy=DEFAULT_RETRIES._replace(attempts=1))
-            dimensions = opened.encode(["a question"]).shape[1]
-        except MageError as error:
-            problem = str(error).replace(text, given).partition(". Check the key")[0]
-            yield _problem("embedder", MageError(problem), remedy)
-            return
-        yield DoctorCheck("embedder", "ok", f"{given}, {dimensions} dimensions, {opened.sha256[:16]}")
-        if isinstance(opened, Metered):
-            attempts = opened.meter.read()
-            texts, told = sum(each.texts for each in attempts), sum(each.input_tokens for each in attempts)
-            remedy = (
-                ""
-                if told
-                else "Limit calls (--max-calls) rather than dollars; calls and texts are recorded either way."
-            )
-            yield DoctorCheck(
-                "embedder tokens", "ok" if told else "optional", f"{told} reported for {texts} texts", remedy
-            )
-    if is_paid:
-        yield price(given, "embedder", prices)
+        remedy = "Correct name, key or address; the server must offer /v1/embeddings (vLLM: --runner pooling)."
+    try:
+        opened = open_embedder(text, retry_policy=DEFAULT_RETRIES._replace(attempts=1))
+        dimensions = opened.encode(["a question"]).shape[1]
+    except MageError as error:
+        problem = str(error).replace(text, given).partition(". Check the key")[0]
+        yield _problem("embedder", MageError(problem), remedy)
+        return
+    yield DoctorCheck("embedder", "ok", f"{given}, {dimensions} dimensions, {opened.sha256[:16]}")
+    if isinstance(opened, Metered):
+        attempts = opened.meter.read()
+        texts, told = sum(each.texts for each in attempts), sum(each.input_tokens for each in attempts)
+        state: CheckState = "ok" if told else "optional"
+        remedy = "" if told else "Limit calls (--max-calls) rather than dollars; both are recorded either way."
+        yield DoctorCheck("embedder tokens", state, f"{told} reported for {texts} texts", remedy)
 
 
 def machine(runs_dir: Path, now: int) -> Iterator[DoctorCheck]:

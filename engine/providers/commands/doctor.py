@@ -27,7 +27,7 @@ _WORDS = {"ok": "ok", "optional": "missing", "failed": "FAILED"}
 
 @takes(
     *("seed", "held_out", "anchors", "execution", "guidance", "judge", "embedder"),
-    *("max_tokens", "bundle", "prices", "runs_dir", "data_dir"),
+    *("max_tokens", "bundle", "runs_dir", "data_dir"),
     own_tasks=True,
 )
 def doctor(
@@ -46,10 +46,10 @@ def doctor(
     """Check what a run needs from its tasks, from this machine and from its models.
 
     Of tasks that you name: how a run would divide them, which column has which role, what is left out and why, and
-    what gives answers away. Packages, folder of runs and clock; for each model its key, endpoint, name, context, price,
-    and its replies to a run's first prompts, the learner's to three: is each whole, how long did the model think, is an
+    what gives answers away. Packages, folder of runs and clock; for each model its key, endpoint, name and context, and
+    its replies to a run's first prompts, the learner's to three: is each whole, how long did the model think, is an
     answer found in it, is it one of the labels or in the form that was asked for, and right? Exits with 4 if a run
-    could not start, or no answer came.
+    could not start, or no answer came. What a run costs is told by evolve --dry-run.
     """
     from mage_es.engine.providers.doctor import asked, diagnose
     from mage_es.engine.run.directory import clock
@@ -58,7 +58,7 @@ def doctor(
     if calls and (remote := asked(config)):
         out.say(f"Asking {', '.join(remote)}: a run's first prompts, which may take minutes (--no-calls skips it).\n")
     places = {"runs_dir": settings.runs_dir, "data_dir": settings.data_dir}
-    found = diagnose(config, **places, clock=clock, prices=settings.prices(), calls=calls)
+    found = diagnose(config, **places, clock=clock, calls=calls)
     named = settings.entries["benchmark"].value
     tasks = found.tasks if named else None
     rows = [(check.name, _WORDS[check.state], check.detail) for check in found.checks]

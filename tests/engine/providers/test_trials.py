@@ -12,7 +12,6 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.providers import doctor, served
 from mage_es.engine.providers.doctor import DoctorCheck, FirstPrompt, first_prompts, trial
-from mage_es.engine.run.pricing import Prices
 from mage_es.engine.seams.model import Request
 from mage_es.engine.verbs.data import tasks_of
 from tests.engine.providers.provider import provider
@@ -294,7 +293,7 @@ def test_a_key_that_comes_back_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> 
 
 def diagnosed(*, calls: bool = True, **changes: str) -> dict[str, DoctorCheck]:
     config = with_own_models(Config(benchmark="wordmath", **changes))  # type: ignore[arg-type]
-    found = [*doctor.models(config, Prices(), calls=calls), *doctor.embedder(config.embedder, Prices(), calls=calls)]
+    found = [*doctor.models(config, calls=calls), *doctor.embedder(config.embedder, calls=calls)]
     return {finding.name: finding for finding in found}
 
 
@@ -314,16 +313,9 @@ def test_nobody_is_asked_where_no_calls_are_wanted() -> None:
     assert asked["execution endpoint"].state == "ok" and "36 dimensions" in asked["embedder"].detail
 
 
-def test_embedded_models_are_asked_nothing_and_cost_nothing() -> None:
+def test_embedded_models_are_asked_nothing() -> None:
     found = diagnosed()
-    assert set(found) == {"execution model", "execution price", "guidance model", "guidance price", "embedder"}
-    assert "costs nothing" in found["execution price"].detail
-
-
-def test_a_model_that_nobody_priced_is_told_with_the_way_out() -> None:
-    with hostile(healthy):
-        found = doctor.price("openai/gpt-unheard-of", "execution", Prices())
-    assert found.state == "optional" and "--prices" in found.remedy and "--max-calls" in found.remedy
+    assert set(found) == {"execution model", "guidance model", "embedder"}
 
 
 def test_a_missing_key_is_told_with_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,16 +334,10 @@ def test_an_embedders_server_that_is_away_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize("tells", [True, False])
-def test_of_an_embedders_server_it_is_told_whether_tokens_can_be_counted_and_dollars_too(tells: bool) -> None:
+def test_of_an_embedders_server_it_is_told_whether_tokens_can_be_counted(tells: bool) -> None:
     with provider() as server:
         server.tells_tokens = tells
         found = diagnosed(embedder=f"openai/e?base_url={server.openai_url}")
-    assert found["embedder"].state == "ok" and "costs nothing" in found["embedder price"].detail
+    assert found["embedder"].state == "ok"
     assert found["embedder tokens"].state == ("ok" if tells else "optional")
     assert ("--max-calls" in found["embedder tokens"].remedy) is not tells
-
-
-def test_an_embedders_price_is_told_without_a_call() -> None:
-    assert diagnosed(calls=False, embedder="openai/e-nobody-knows")["embedder price"].state == "optional"
-    known = diagnosed(calls=False, embedder="openai/text-embedding-3-small?dimensions=256")
-    assert known["embedder price"].detail.startswith("0.02 / 0 $ a million: https://")

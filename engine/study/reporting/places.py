@@ -53,26 +53,10 @@ BASELINES: Mapping[str, str] = {
     "react": "ReAct",
     "reflexion": "Reflexion",
 }
-"""The baselines of the paper by their names on the command line, in the order of its tables."""
+"""The baselines of the paper by their names on the command line, in the order of its tables. All others are called by
+their names on the command line, and have a column if they were run."""
 FEW_SHOT = "few_shot_cot"
 """The baseline whose column has the number of its examples in a note."""
-METHODS: Mapping[str, str] = {
-    "reflexion_oracle": "Reflexion, gold stop",
-    "zero_shot": "0-shot",
-    "nearest_label": "nearest label",
-    "knn": "5 nearest",
-    "knn_lines": "5 nearest, lines",
-    "full_history": "full history",
-    "dynamic_cheatsheet": "cheatsheet",
-    "cheatsheet_retrieval": "cheatsheet, retrieval",
-    "reasoning_bank": "ReasoningBank",
-    "ace": "ACE",
-    "expel": "ExpeL",
-    "gepa": "GEPA",
-}
-"""Other baselines, which have a column if they were run: Reflexion as in the original, and methods that learn."""
-NAMES: Mapping[str, str] = {**BASELINES, **METHODS}
-"""The names of baselines in tables."""
 
 
 class Placement(NamedTuple):
@@ -103,7 +87,7 @@ def cascade_of(config: Config) -> str:
 def called(system: str) -> str:
     """Return the name of a baseline, or of a variant of it, in a table."""
     way, comma, rest = system.partition(", ")
-    return f"{NAMES.get(way, way)}{comma}{rest}"
+    return f"{BASELINES.get(way, way)}{comma}{rest}"
 
 
 def way_of(system: str) -> str:
@@ -273,7 +257,7 @@ class Places:
             if run.baseline == FEW_SHOT and run.begun.benchmark in names:
                 shown.setdefault(run.begun.benchmark, set()).add(run.shots)
         each = (f"{' or '.join(map(str, sorted(counts)))} on {name}" for name, counts in sorted(shown.items()))
-        return [f"{NAMES[FEW_SHOT]}: examples shown: {', '.join(each)}."] if shown else []
+        return [f"{BASELINES[FEW_SHOT]}: examples shown: {', '.join(each)}."] if shown else []
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
@@ -297,7 +281,7 @@ class Places:
 def _in_order(place: Placement) -> tuple[object, ...]:
     """Return a sort key: rows as they read, systems in the paper's order, then by name."""
     row = (place.benchmark, place.learner, place.setting, place.teacher)
-    known, way = (FULL, *NAMES), way_of(place.system)
+    known, way = (FULL, *BASELINES), way_of(place.system)
     return [*map(_counted, row)], known.index(way) if way in known else len(known), place.system
 
 

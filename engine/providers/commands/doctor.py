@@ -27,7 +27,7 @@ _WORDS = {"ok": "ok", "optional": "missing", "failed": "FAILED"}
 
 @takes(
     *("seed", "held_out", "anchors", "execution", "guidance", "judge", "embedder"),
-    *("max_tokens", "bundle", "prices", "runs_dir", "data_dir"),
+    *("max_tokens", "bundle", "runs_dir", "data_dir"),
     own_tasks=True,
 )
 def doctor(
@@ -46,10 +46,10 @@ def doctor(
     """Check what a run needs from its tasks, from this machine and from its models.
 
     Of tasks that you name: how a run would divide them, which column has which role, what is left out and why, and
-    what gives answers away. Packages, disk and clock; for each model its key, endpoint, name, context,
-    price, typed replies, and its replies to a run's first prompts, the learner's to three: is each whole, how long did
-    the model think, is an answer found in it, is it one of the labels, and right? Exits with 4 if a run could not
-    start, or no answer came.
+    what gives answers away. Packages, folder of runs and clock; for each model its key, endpoint, name and context, and
+    its replies to a run's first prompts, the learner's to three: is each whole, how long did the model think, is an
+    answer found in it, is it one of the labels or in the form that was asked for, and right? Exits with 4 if a run
+    could not start, or no answer came. What a run costs is told by evolve --dry-run.
     """
     from mage_es.engine.providers.doctor import asked, diagnose
     from mage_es.engine.run.directory import clock
@@ -57,22 +57,14 @@ def doctor(
     config = settings.config(benchmark="wordmath")
     if calls and (remote := asked(config)):
         out.say(f"Asking {', '.join(remote)}: a run's first prompts, which may take minutes (--no-calls skips it).\n")
-    found = diagnose(
-        config,
-        runs_dir=settings.runs_dir,
-        data_dir=settings.data_dir,
-        clock=clock,
-        prices=settings.prices(),
-        calls=calls,
-    )
+    places = {"runs_dir": settings.runs_dir, "data_dir": settings.data_dir}
+    found = diagnose(config, **places, clock=clock, calls=calls)
     named = settings.entries["benchmark"].value
     tasks = found.tasks if named else None
     rows = [(check.name, _WORDS[check.state], check.detail) for check in found.checks]
     out.report(found, TextTable("", ("check", "result", "detail"), rows), *(_division(tasks) if tasks else ()))
-    for check in found.checks:
-        if check.remedy:
-            out.say(f"{check.name}: {check.remedy}")
-    for said in (*tasks.leaks, *tasks.said) if tasks else ():
+    remedies = [f"{check.name}: {check.remedy}" for check in found.checks if check.remedy]
+    for said in (*remedies, *((*tasks.leaks, *tasks.said) if tasks else ())):
         out.say(said)
     flags = settings.flags()
     words = [str(flags.pop("benchmark"))] if "benchmark" in flags else []
@@ -84,13 +76,10 @@ def doctor(
 
 def _division(tasks: DataReport) -> list[TextTable]:
     """Return tables of what a run would make of columns and of tasks that repeat one another."""
-    parts = []
-    if tasks.columns:
-        roles = [(row.role, row.column or f"none{f': {row.why}' if row.why else ''}") for row in tasks.columns]
-        parts.append(TextTable("Columns", ("role", "column"), roles))
-    if tasks.left_out:
-        parts.append(TextTable("Left out", ("id", "because"), [(one.id, str(one)) for one in tasks.left_out]))
-    if tasks.groups:
-        alike = [(", ".join(group),) for group in tasks.groups]
-        parts.append(TextTable("Near-duplicates, each group in one split", ("ids",), alike))
-    return parts
+    roles = [(row.role, row.column or f"none{f': {row.why}' if row.why else ''}") for row in tasks.columns]
+    parts = [
+        TextTable("Columns", ("role", "column"), roles),
+        TextTable("Left out", ("id", "because"), [(one.id, str(one)) for one in tasks.left_out]),
+        TextTable("Near-duplicates, each group in one split", ("ids",), [(", ".join(ids),) for ids in tasks.groups]),
+    ]
+    return [part for part in parts if part.rows]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import astuple
+
 from mage_es.cli.output import TextTable
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import Config
@@ -28,7 +30,7 @@ def _estimates(estimate: Estimate) -> TextTable:
     rows = []
     for tier in estimate.tiers:
         amounts = (("calls", tier.calls), ("input", tier.input_tokens), ("output", tier.output_tokens))
-        rows += [(tier.tier, tier.model, name, *(f"{each:,.0f}" for each in of.values())) for name, of in amounts]
+        rows += [(tier.tier, tier.model, name, *(f"{each:,.0f}" for each in astuple(of))) for name, of in amounts]
         rows.append((tier.tier, tier.model, "dollars", *_dollars([tier])))
     rows.append(("all", "", "dollars", *_dollars(list(estimate.tiers))))
     title = f"{estimate.iterations} iterations of {estimate.benchmark}, estimated from {estimate.rehearsed} rehearsed"
@@ -36,7 +38,7 @@ def _estimates(estimate: Estimate) -> TextTable:
 
 
 def _dollars(tiers: list[TierEstimate]) -> tuple[str, ...]:
-    known = [tier.usd.values() for tier in tiers if tier.usd is not None]
+    known = [astuple(tier.usd) for tier in tiers if tier.usd is not None]
     if len(known) < len(tiers):
         return ("unpriced",) * 3
     return tuple(f"{sum(each):,.2f}" for each in zip(*known, strict=True))

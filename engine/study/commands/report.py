@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,8 +13,7 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
-    from mage_es.engine.study.reporting.cells import StudyTable as Reported
-    from mage_es.engine.study.reporting.study import Study
+    from mage_es.engine.study.reporting.cells import StudyTable
 
 EXAMPLES = examples(
     "mage-es report runs",
@@ -55,9 +53,11 @@ def report(
     ablation, ablation-sequential, settings, calls, hotpotqa, metrics, judging, growth, matrix, variance, latency,
     cascade, bundles, recovery.
     """
+    from mage_es.engine.study.reporting.charts import drawn
+    from mage_es.engine.study.reporting.figures import figures as charts
     from mage_es.engine.study.reporting.rendering import ENDINGS, render
-    from mage_es.engine.study.reporting.study import open_study
-    from mage_es.engine.study.reporting.tables import TABLES, tables
+    from mage_es.engine.study.reporting.study import WORDS, open_study
+    from mage_es.engine.study.reporting.tables import tables
     from mage_es.engine.study.reporting.words import in_words
 
     if figures and to is None:
@@ -70,42 +70,31 @@ def report(
     for note in study.notes:
         out.say(f"Note: {note}")
     if to is not None:
-        _write(out, to, {f"{table.name}.{ENDINGS[form]}": render(table, form) for table in made})
-        if figures:
-            _draw(out, to, study)
-    if out.as_json:
-        out.report(made)
-    elif to is None and form == "text":
-        first = [] if names else ["\n".join(in_words(study))]
-        out.report(made, *first, *(part for table in made for part in _parts(table)))
+        files = {f"{table.name}.{ENDINGS[form]}": render(table, form).encode() for table in made}
+        for name, chart in charts(study).items() if figures else ():
+            files |= {f"{name}.{ending}": file for ending, file in drawn(chart).items()}
+        to.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (to / name).write_bytes(content)
+            out.say(f"{to / name}")
+    parts: list[TextTable | str] = []
+    if to is None and form == "text":
+        parts = [*([] if names else ["\n".join(in_words(study))]), *(part for table in made for part in _parts(table))]
     elif to is None:
-        out.report(made, "\n".join(render(table, form) for table in made).removesuffix("\n"))
-    empty = [name for name in TABLES if name not in {table.name for table in made}]
+        parts = ["\n".join(render(table, form) for table in made).removesuffix("\n")]
+    if to is None or out.as_json:
+        out.report(made, *parts)
+    empty = [name for name in WORDS if name not in {table.name for table in made}]
     if not names and empty:
         out.say(f"\nTables without data: {', '.join(empty)}.")
     again = settings.again("report", str(folder), names=("data_dir", "prices"))
     out.next(f"{again} --format latex --to FOLDER --figures" if to is None else f"{again} --format text")
 
 
-def _parts(table: Reported) -> list[TextTable | str]:
+def _parts(table: StudyTable) -> list[TextTable | str]:
     """Return a table for the terminal, with a line above that says what it measures, and its notes below."""
-    from mage_es.engine.study.reporting.rendering import heads_of, notes_of, rows_of
+    from mage_es.engine.study.reporting.rendering import notes_of, rows_of
 
     about = f"{table.title} ({table.name}; paper: {table.place})\n{table.measure}"
     notes = "\n".join(notes_of(table))
-    return [about, TextTable("", heads_of(table), rows_of(table), keys=table.keys), *([notes] if notes else [])]
-
-
-def _draw(out: Output, to: Path, study: Study) -> None:
-    from mage_es.engine.study.reporting.charts import drawn
-    from mage_es.engine.study.reporting.figures import figures
-
-    for name, chart in figures(study).items():
-        _write(out, to, {f"{name}.{ending}": file for ending, file in drawn(chart).items()})
-
-
-def _write(out: Output, folder: Path, files: Mapping[str, str | bytes]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
-        out.say(f"{folder / name}")
+    return [about, TextTable("", table.columns, rows_of(table), keys=table.keys), *([notes] if notes else [])]

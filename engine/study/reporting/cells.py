@@ -11,11 +11,13 @@ Rules
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
+import polars as pl
 from msgspec.structs import replace
 
 from mage_es.engine.rules.distributions import beta_cdf, t_quantile
@@ -23,9 +25,6 @@ from mage_es.engine.run.exams import LEVEL, Interval, by_question
 
 BY_SEED = "t, paired by seed"
 OF_MEAN = "t"
-
-QuestionScores = Mapping[str, float]
-"""The scores of one system on the questions of one seed, in [0, 1]."""
 
 Unit = Literal["percent", "points", "count", "dollars", "seconds", "value"]
 
@@ -48,51 +47,44 @@ Entry = Cell | str | None
 TableRow = tuple[Entry, ...]
 
 
-class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
-    """A column's name, and that of its group ("" for none)."""
-
-    name: str
-    group: str = ""
-
-
-class StudyTable(msgspec.Struct, frozen=True, kw_only=True):
+class StudyTable(msgspec.Struct, frozen=True):
     """A table: `place` names the paper's table, `measure` explains the numbers."""
 
     name: str
     title: str
     place: str
     measure: str
-    columns: tuple[TableColumn, ...]
+    columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
     notes: tuple[str, ...] = ()
 
     @property
+    def cells(self) -> list[Cell]:
+        return [entry for row in self.rows for entry in row if isinstance(entry, Cell)]
+
+    @property
     def is_empty(self) -> bool:
         """Return whether it has no number or, if it is a table of words, no complete row."""
-        return not any(isinstance(entry, Cell) for row in self.rows for entry in row) and not (
-            self.rows and all(isinstance(entry, str) for row in self.rows for entry in row)
-        )
+        return not self.cells and not (self.rows and all(isinstance(entry, str) for row in self.rows for entry in row))
+
+    def is_number(self, at: int) -> bool:
+        """Return whether a column has numbers, measured or not."""
+        return not all(isinstance(row[at], str) for row in self.rows)
 
     @property
     def keys(self) -> int:
         """Return how many columns, from the left, identify a row: the columns of words before the first number."""
-        words = [all(isinstance(row[at], str) for row in self.rows) for at in range(len(self.columns))]
-        return words.index(False) if self.rows and False in words[1:] and words[0] else 1
-
-
-def columns(*names: str, group: str = "") -> tuple[TableColumn, ...]:
-    return tuple(TableColumn(name=name, group=group) for name in names)
+        numbers = list(map(self.is_number, range(len(self.columns))))
+        return max(1, numbers.index(True)) if True in numbers else 1
 
 
 def with_best(row: TableRow) -> TableRow:
     """Return the row with the highest mean marked as best, if at least two of its entries have a mean."""
-    filled = [(entry.mean, -at) for at, entry in enumerate(row) if isinstance(entry, Cell)]
-    if len(filled) < 2:
+    means = [entry.mean if isinstance(entry, Cell) else -math.inf for entry in row]
+    if sum(mean > -math.inf for mean in means) < 2:
         return row
-    best = -max(filled)[1]
-    return tuple(
-        replace(entry, best=True) if at == best and isinstance(entry, Cell) else entry for at, entry in enumerate(row)
-    )
+    at = means.index(max(means))
+    return (*row[:at], replace(row[at], best=True), *row[at + 1 :])  # type: ignore[type-var]
 
 
 def cell_of(values: Iterable[float], unit: Unit = "percent", *, interval: str = "") -> Cell | None:
@@ -102,42 +94,42 @@ def cell_of(values: Iterable[float], unit: Unit = "percent", *, interval: str = 
     if not found:
         return None
     mean, deviation = statistics.fmean(found), statistics.stdev(found) if len(found) > 1 else None
-    between = _t_interval(found, interval) if interval and len(found) > 1 else None
+    between = None
+    if interval and deviation is not None:
+        error, freedom = deviation / len(found) ** 0.5, len(found) - 1
+        half, p = t_quantile((1 + LEVEL) / 2, freedom) * error, None
+        if interval != OF_MEAN:  # a difference, which may be zero
+            p = 2 * t_tail(abs(mean) / error, freedom) if error else float(mean == 0)
+        between = Interval(low=mean - half, high=mean + half, method=interval, pairs=len(found), p=p)
     return Cell(mean=mean, sd=deviation, n=len(found), unit=unit, interval=between)
 
 
-def difference(one: Mapping[int, QuestionScores], other: Mapping[int, QuestionScores]) -> Cell | None:
+def by_seed(scores: pl.DataFrame, value: str = "value") -> list[float]:
+    """Return the mean of each seed in percent, in the order of seeds."""
+    means = scores.group_by("seed").agg(pl.col(value).sum() * 100 / pl.len())
+    return means.sort("seed")[value].to_list()
+
+
+def difference(one: pl.DataFrame, other: pl.DataFrame) -> Cell | None:
     """Return `one` minus `other` in points, with the interval that their common seeds allow; None without data.
 
-    Both map seeds to the score of each question. For a pair of runs the questions that both answered count.
+    Both have a row for each seed and question, with its `value` in [0, 1]. For a pair of runs the questions that both
+    answered count.
 
     [tables, main results] A t interval on common seeds; one seed is paired by question (exact, and its sign test);
     none without a common seed.
     """
-    seeds = sorted(seed for seed in one.keys() & other.keys() if one[seed].keys() & other[seed].keys())
-    if not seeds:
-        sides = [[100 * statistics.fmean(each.values()) for each in side.values() if each] for side in (one, other)]
+    pairs = one.join(other, on=("seed", "question")).with_columns(gain=pl.col("value") - pl.col("value_right"))
+    if pairs.is_empty():
+        sides = [by_seed(side) for side in (one, other)]
         if not all(sides):
             return None
         points = statistics.fmean(sides[0]) - statistics.fmean(sides[1])
         return Cell(mean=points, sd=None, n=min(map(len, sides)), unit="points")
-    pairs = [
-        [one[seed][name] - other[seed][name] for name in sorted(one[seed].keys() & other[seed].keys())]
-        for seed in seeds
-    ]
-    cell = cell_of((100 * statistics.fmean(each) for each in pairs), "points", interval=BY_SEED)
-    return replace(cell, interval=by_question(pairs[0])) if cell and len(pairs) == 1 else cell
-
-
-def _t_interval(values: Sequence[float], method: str) -> Interval:
-    """Return the t interval of a mean and, for differences, the p value of a zero mean."""
-    n, mean, deviation = len(values), statistics.fmean(values), statistics.stdev(values)
-    error = deviation / n**0.5
-    half = t_quantile((1 + LEVEL) / 2, n - 1) * error
-    p = None
-    if method != OF_MEAN:
-        p = 2 * t_tail(abs(mean) / error, n - 1) if error else float(mean == 0)
-    return Interval(low=mean - half, high=mean + half, method=method, pairs=n, p=p)
+    cell = cell_of(by_seed(pairs, "gain"), "points", interval=BY_SEED)
+    return (
+        replace(cell, interval=by_question(pairs.sort("question")["gain"].to_list())) if cell and cell.n == 1 else cell
+    )
 
 
 def t_tail(t: float, freedom: float) -> float:

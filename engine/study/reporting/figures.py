@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from statistics import fmean
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import get_args
 
 import polars as pl
 
 from mage_es.engine.benchmarks.registry import title as titled
-from mage_es.engine.study.reporting.accuracy import over_start, over_strongest
-from mage_es.engine.study.reporting.cells import Cell, cell_of
-from mage_es.engine.study.reporting.charts import Bar, Chart, ChartMark, Series, bar_chart, line_chart, stacked_chart
-from mage_es.engine.study.reporting.costs import TIER_NAMES
+from mage_es.engine.study.reporting.cells import Cell
+from mage_es.engine.study.reporting.charts import Chart, ChartRow, chart
 from mage_es.engine.study.reporting.places import FULL, NO_SUCCESS, Placement
 from mage_es.engine.study.reporting.recorded import ExamState
-from mage_es.engine.study.reporting.study import MEASURED, Measure, Study
+from mage_es.engine.study.reporting.study import MEASURED, VARYING, Measure, Study
+from mage_es.engine.study.reporting.tables import TIER_NAMES, over_start, over_strongest
 from mage_es.events.digests import sha256_text
 
 MOST_LINES = 8
 """How many lines of a chart remain distinguishable."""
-
-_FEW = ("skills", "principles", "task types", "task types covered")
-"""Small counts have a separate chart: there are a hundred times as many memories."""
 LONGEST_NAME = 80
 """Most characters of a title in a file name; file systems allow 255 bytes in all."""
 
@@ -33,18 +28,10 @@ def figures(study: Study) -> dict[str, Chart]:
 
     [tables, figures]
     """
-    found: dict[str, Chart] = {}
     full = [place for place in study.full() if any(run.iterations for run in study.at(place).values())]
-    for place in full:
-        name = _slug(study, place)
-        for kind, make in _ALONG.items():
-            if chart := make(study, place):
-                found[f"{kind}-{name}"] = chart
-    if full and (cost := _cost(study)):
-        found["cost"] = cost
-    if gains := _gains(study, full):
-        found["gains"] = gains
-    return found
+    found = {f"{kind}-{_slug(study, place)}": make(study, place) for place in full for kind, make in _ALONG.items()}
+    found |= {"cost": _cost(study) if full else None, "gains": _gains(study, full)}
+    return {name: made for name, made in found.items() if made}
 
 
 def _accuracy(study: Study, place: Placement) -> Chart | None:
@@ -52,66 +39,61 @@ def _accuracy(study: Study, place: Placement) -> Chart | None:
 
     Fresh questions are left out: the frontier chooses them for being hard.
     """
-    places = [p for p in study.places if p[:4] == place[:4] and study.at(p)][:MOST_LINES]
     measure: Measure = "score" if study.is_sequential(place.benchmark) else "accuracy"
-    series = []
-    for each in places:
+    rows = list[ChartRow]()
+    for each in [p for p in study.places if p[:4] == place[:4]][:MOST_LINES]:
         if runs := [run for run in study.at(each).values() if run.iterations]:
-            line = _along([run.anchors(MEASURED[measure]) for run in runs], "value")
-            ends = min(run.iterations[0] for run in runs) - 1.0, max(run.iterations[-1] for run in runs)
-            exams = (study.reached(each, measure, at) for at in get_args(ExamState))
-            points = [_mark(x, cell) for x, cell in zip(ends, exams, strict=True) if cell]
-            series.append(Series(each.system, line, points, banded=each.system == FULL))
+            anchors = (run.anchors(MEASURED[measure]) for run in runs)
+            rows += _line(each.system, anchors, "value", 100, banded=each.system == FULL)
+            ends = min(run.iterations[0] for run in runs) - 1, max(run.iterations[-1] for run in runs)
+            for x, at in zip(ends, get_args(ExamState), strict=True):
+                if cell := study.reached(each, measure, at):
+                    rows.append(_mark(each.system, "point", x, cell.mean, cell.sd or 0.0, 100))
     title = f"{_title(study, place)}: anchors (lines) and held-out questions (◆)"
-    return line_chart(title, series, x="iteration", y="accuracy, %" if measure == "accuracy" else "score, %", high=100)
+    return _lines(title, rows, "accuracy, %" if measure == "accuracy" else "score, %", 100)
 
 
-def _sizes(study: Study, place: Placement, what: str, sizes: Sequence[str]) -> Chart | None:
-    runs = [run.growth for run in study.at(place).values()]
-    series = [Series(size, _along(runs, size), banded=True) for size in sizes]
-    return line_chart(f"{_title(study, place)}: {what}", series, x="iteration", y="nodes")
+def _sizes(what: str, *sizes: str) -> Callable[[Study, Placement], Chart | None]:
+    def draw(study: Study, place: Placement) -> Chart | None:
+        runs = [run.growth for run in study.at(place).values()]
+        rows = [row for size in sizes for row in _line(size, runs, size)]
+        return _lines(f"{_title(study, place)}: {what}", rows, "nodes")
+
+    return draw
 
 
 def _mastery(study: Study, place: Placement) -> Chart | None:
     """Return the mean mastery of all skills, and that of the first few skills that all seeds have."""
     runs = [run.mastery for run in study.at(place).values()]
     common = set.intersection(*(set(run["skill"]) for run in runs))
-    means = [run.group_by("iteration").agg(pl.col("mastery").sum() / pl.len()) for run in runs]
-    series = [Series("all skills, mean", _along(means, "mastery"), banded=True)]
+    rows = _line(
+        "all skills, mean", (run.group_by("iteration").agg(pl.col("mastery").mean()) for run in runs), "mastery"
+    )
     for skill in sorted(common)[: MOST_LINES - 1]:
-        series.append(Series(skill, _along([run.filter(skill=skill) for run in runs], "mastery")))
-    return line_chart(f"{_title(study, place)}: mastery", series, x="iteration", y="mastery", high=1.0)
+        rows += _line(skill, (run.filter(skill=skill) for run in runs), "mastery", banded=False)
+    return _lines(f"{_title(study, place)}: mastery", rows, "mastery", 1.0)
 
 
 def _arms(study: Study, place: Placement) -> Chart | None:
     """Return how often each search arm and each route was planned, in percent of an iteration's questions."""
-    planned = pl.concat([run.planned for run in study.at(place).values()])
-    if planned.is_empty():
-        return None
-    panels = {f"{bandit} bandit": _shares(planned, f"{bandit}_arm") for bandit in ("search", "routing")}
-    return stacked_chart(panels, title=_title(study, place), x="iteration")
-
-
-def _shares(planned: pl.DataFrame, arm: str) -> dict[str, list[ChartMark]]:
-    counts = planned.group_by("iteration", arm).len()
-    shares = counts.with_columns(share=100 * pl.col("len") / pl.col("len").sum().over("iteration"))
-    wide = shares.pivot(arm, index="iteration", values="share").fill_null(0).sort("iteration")
-    return {
-        name: [ChartMark(k, share) for k, share in wide.select("iteration", name).iter_rows()]
-        for name in sorted(wide.columns[1:])
-    }
+    planned, rows = pl.concat(run.planned for run in study.at(place).values()), list[ChartRow]()
+    for bandit in ("search", "routing"):
+        counts = planned.group_by(x="iteration", name=f"{bandit}_arm").len().sort("x", "name")
+        shares = counts.select("x", "name", share=100 * pl.col("len") / pl.col("len").sum().over("x"))
+        rows += [{"panel": f"{bandit} bandit", **row} for row in shares.iter_rows(named=True)]
+    return chart("shares", _title(study, place), rows) if rows else None
 
 
 def _cost(study: Study) -> Chart | None:
     """Return the mean calls of each tier that has any, rounded to whole calls."""
-    panels: dict[str, list[Bar]] = {}
+    evolved, rows = study.booked.filter(part="evolution"), list[ChartRow]()
     for tier in TIER_NAMES:
-        calls: dict[str, list[int]] = {}
-        for run in sorted(study.learning, key=lambda run: run.begun.benchmark):
-            calls.setdefault(run.begun.benchmark, []).append(run.ledger.total(tier).calls)
-        if any(map(any, calls.values())):
-            panels[f"{tier} calls a run"] = [Bar(study.titles.get(name, name), fmean(n)) for name, n in calls.items()]
-    return bar_chart(panels, title="Model calls by tier, mean over runs", digits=0) if panels else None
+        calls = pl.col("calls").filter(pl.col("tier") == tier).sum() / pl.col("log").n_unique()
+        means = evolved.group_by("benchmark").agg(calls).sort("benchmark")
+        if means["calls"].sum():
+            bars = ((study.titles.get(name, name), calls, None, None) for name, calls in means.iter_rows())
+            rows += [_bar(f"{tier} calls a run", *bar, digits=0) for bar in bars]
+    return chart("bars", "Model calls by tier, mean over runs", rows) if rows else None
 
 
 def _gains(study: Study, full: Sequence[Placement]) -> Chart | None:
@@ -120,32 +102,49 @@ def _gains(study: Study, full: Sequence[Placement]) -> Chart | None:
         "over the strongest baseline": lambda place: over_strongest(study, place),
         "by success memories": lambda place: study.gain(place, place._replace(system=NO_SUCCESS)),
     }
-    panels = {}
+    rows = list[ChartRow]()
     for kind, gain in kinds.items():
-        bars = []
-        for name, cell in ((_title(study, place), gain(place)) for place in full):
-            ends = (cell.interval.low, cell.interval.high) if cell and cell.interval else ()
-            bars.append(Bar(name, cell.mean if cell else None, *ends))
-        if any(bar.value is not None for bar in bars):
-            panels[f"{kind}, points"] = bars
-    return bar_chart(panels, title="Effect sizes in exams, with 95 % intervals") if panels else None
+        cells = {_title(study, place): gain(place) for place in full}
+        for name, cell in cells.items() if any(cells.values()) else ():
+            between = cell.interval if cell else None
+            ends = (between.low, between.high) if between else (None, None)
+            rows.append(_bar(f"{kind}, points", name, cell.mean if cell else None, *ends, digits=1))
+    return chart("bars", "Effect sizes in exams, with 95 % intervals", rows) if rows else None
 
 
-def _along(runs: Sequence[pl.DataFrame], column: str) -> list[ChartMark]:
-    """Return mean and deviation over runs of a column, at each iteration that a run has."""
-    rows = pl.concat([run.select("iteration", column) for run in runs]).sort("iteration")
-    marks = rows.group_by("iteration", maintain_order=True).agg(column).iter_rows()
-    return [_mark(k, cell) for k, values in marks if (cell := cell_of(values))]
+def _bar(panel: str, name: str, value: float | None, low: float | None, high: float | None, *, digits: int) -> ChartRow:
+    text = "-" if value is None else f"{value:,.{digits}f}"
+    return {"panel": panel, "name": name, "value": value, "low": low, "high": high, "text": text, "end": value or 0}
 
 
-def _mark(x: float, cell: Cell) -> ChartMark:
-    return ChartMark(x, cell.mean, cell.sd or 0.0)
+def _lines(title: str, rows: Sequence[ChartRow], y: str, high: float | None = None) -> Chart | None:
+    """Return lines over iterations (-1: the start), None without rows; the y axis ends at `high` or the largest."""
+    subtitle = "Band and bars: ± sd over seeds." if any(row["high"] != row["y"] for row in rows) else ""
+    scale = {"domainMin": 0} | ({"domainMax": high} if high else {})
+    return chart("lines", title, rows, y=y, subtitle=subtitle, scale=scale) if rows else None
+
+
+def _line(
+    name: str, runs: Iterable[pl.DataFrame], column: str, high: float | None = None, *, banded: bool = True
+) -> list[ChartRow]:
+    """Return mean and deviation over runs of a column, at each iteration that a run has: a line, and its band."""
+    along = pl.concat(run.select("iteration", column) for run in runs).group_by("iteration")
+    marks = along.agg(pl.col(column).mean().alias("y"), pl.col(column).std().fill_null(0.0).alias("sd")).sort(
+        "iteration"
+    )
+    kinds = ("line", "band") if banded else ("line",)
+    return [_mark(name, kind, x, y, sd, high) for kind in kinds for x, y, sd in marks.iter_rows()]
+
+
+def _mark(name: str, kind: str, x: float, y: float, sd: float, high: float | None) -> ChartRow:
+    top = y + sd if high is None else min(high, y + sd)
+    return {"name": name, "kind": kind, "x": x, "y": y, "low": max(0.0, y - sd), "high": top}
 
 
 def _title(study: Study, place: Placement) -> str:
     """Return the benchmark, and learner, teacher and setting if it has several."""
     full = [p for p in study.full() if p.benchmark == place.benchmark]
-    varying = [name for name in ("learner", "teacher", "setting") if len({getattr(p, name) for p in full}) > 1]
+    varying = [name for name in VARYING if len({getattr(p, name) for p in full}) > 1]
     benchmark = study.titles.get(place.benchmark, place.benchmark)
     return ", ".join((benchmark, *(value for name in varying if (value := getattr(place, name)))))
 
@@ -162,8 +161,9 @@ def _slug(study: Study, place: Placement) -> str:
 
 _ALONG: Mapping[str, Callable[[Study, Placement], Chart | None]] = {
     "accuracy": _accuracy,
-    "growth": lambda study, place: _sizes(study, place, "memories", ("success memories", "failure memories")),
-    "coverage": lambda study, place: _sizes(study, place, "skills, principles, coverage", _FEW),
+    "growth": _sizes("memories", "success memories", "failure memories"),
+    # Small counts have a separate chart: there are a hundred times as many memories.
+    "coverage": _sizes("skills, principles, coverage", "skills", "principles", "task types", "task types covered"),
     "mastery": _mastery,
     "arms": _arms,
 }

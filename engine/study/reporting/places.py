@@ -18,27 +18,25 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.benchmarks.registry import shown_to, title
-from mage_es.engine.config import Config, canonical, difference
+from mage_es.engine.config import Config
 from mage_es.engine.study.reporting.recorded import RecordedRun
 
 FULL = "full"
-NO_SUCCESS = "no success memories"
 NO_CASCADE = "no cascade"
-NO_GUARD = "no guard"
-
-PARTS: Mapping[str, tuple[str, object, object]] = {
-    "success_memories": (NO_SUCCESS, True, False),
-    "failure_memories": ("no failure memories", True, False),
-    "strategies": ("no strategies", True, False),
-    "principles": ("no principles", True, False),
-    "tools": ("no tools", True, False),
-    "prompt_refinement": ("no prompt refinement", True, False),
-    "skill_splitting": ("no skill splitting", True, False),
-    "retrieval_recipes": ("no retrieval recipes", True, False),
-    "bandits": ("no bandits", True, False),
-    "guard": (NO_GUARD, "paired", "off"),
+PARTS: Mapping[str, object] = {
+    **dict.fromkeys(("success_memories", "failure_memories", "strategies", "principles", "tools"), False),
+    **dict.fromkeys(("prompt_refinement", "skill_splitting", "retrieval_recipes", "bandits"), False),
+    "guard": "off",
 }
-"""The name of a system without a part, and the switch's values with and without it."""
+"""The switches of the system's parts, each with its value without the part."""
+
+
+def without(field: str) -> str:
+    """Return the name of a system without a part."""
+    return "no " + field.replace("_", " ")
+
+
+NO_SUCCESS, NO_GUARD = without("success_memories"), without("guard")
 
 CASCADE: Mapping[str, str] = {
     "cascade_principles": "A",
@@ -55,63 +53,41 @@ BASELINES: Mapping[str, str] = {
     "react": "ReAct",
     "reflexion": "Reflexion",
 }
-"""The baselines of the paper by their names on the command line, in the order of its tables."""
+"""The baselines of the paper by their names on the command line, in the order of its tables. All others are called by
+their names on the command line, and have a column if they were run."""
 FEW_SHOT = "few_shot_cot"
-"""The baseline whose name has the number of its examples."""
-ORACLE = "reflexion_oracle"
-"""Reflexion as in the original, which stops at the gold answer; it is shown only if it was run."""
-METHODS: Mapping[str, str] = {
-    "zero_shot": "0-shot",
-    "nearest_label": "nearest label",
-    "knn": "5 nearest",
-    "knn_lines": "5 nearest, lines",
-    "full_history": "full history",
-    "dynamic_cheatsheet": "cheatsheet",
-    "cheatsheet_retrieval": "cheatsheet, retrieval",
-    "reasoning_bank": "ReasoningBank",
-    "ace": "ACE",
-    "expel": "ExpeL",
-    "gepa": "GEPA",
-}
-"""The methods that learn, which have a column if they were run."""
-NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop", **METHODS}
-"""The names of baselines in tables."""
+"""The baseline whose column has the number of its examples in a note."""
 
 
 class Placement(NamedTuple):
-    """A run's placement in every table; `setting` is what else distinguishes its configuration from others here."""
+    """A run's placement in every table; `setting` is what else distinguishes its configuration from others here, `exam`
+    the part of it that its baselines must share."""
 
     benchmark: str
     learner: str
     teacher: str
     setting: str
     system: str
+    exam: str = ""
 
     @property
     def row(self) -> tuple[str, str, str]:
         """Return the key of a row: benchmark, learner, setting."""
         return self.benchmark, self.learner, self.setting
 
-
-def system_of(run: RecordedRun, *, shared: frozenset[str] = frozenset(), cascade: str) -> str:
-    """Return `full`, `no success memories`, `cascade ABD`, several of these joined by commas, or a baseline's name.
-
-    `shared` are parts that no run here has, such as the guard or bandits: they do not count as switched off.
-    `cascade` has the letters of the cascade's parts that some run here has.
-    """
-    if run.baseline:
-        return run.baseline
-    names = [
-        name for field, (name, _, off) in PARTS.items() if getattr(run.config, field) == off and name not in shared
-    ]
-    letters = cascade_of(run.config)
-    if letters != cascade:
-        names.append(f"cascade {letters}" if letters else NO_CASCADE)
-    return ", ".join(names) or FULL
+    def baseline(self, name: str) -> Placement:
+        """Return the placement of a baseline for comparison: same benchmark, learner and exam."""
+        return Placement(self.benchmark, self.learner, "", self.exam, name, self.exam)
 
 
 def cascade_of(config: Config) -> str:
     return "".join(letter for field, letter in CASCADE.items() if getattr(config, field))
+
+
+def called(system: str) -> str:
+    """Return the name of a baseline, or of a variant of it, in a table."""
+    way, comma, rest = system.partition(", ")
+    return f"{BASELINES.get(way, way)}{comma}{rest}"
 
 
 def way_of(system: str) -> str:
@@ -136,16 +112,13 @@ ALL = "all"
 
 def values(run: RecordedRun) -> dict[str, object]:
     """Return every setting except benchmark, seed, models and the switches of parts, as it took effect."""
-    config = run.config
-    whole = {field: on for field, (_, on, off) in PARTS.items() if getattr(config, field) == off}
-    restored = msgspec.structs.replace(config, seed=0, **whole, **dict.fromkeys(CASCADE, True))
-    found: dict[str, object] = msgspec.json.decode(canonical(restored))
-    for name in ("benchmark", "seed", "execution", "guidance"):
-        del found[name]
-    if config.teacher_sees == shown_to(config.guidance):
+    hidden = {"benchmark", "seed", "execution", "guidance", *CASCADE, *PARTS}
+    found = {name: value for name, value in msgspec.to_builtins(run.config).items() if name not in hidden}
+    found["guard"] = run.config.guard if run.config.guard != PARTS["guard"] else "paired"
+    if run.config.teacher_sees == shown_to(run.config.guidance):
         found["teacher_sees"] = "model"  # it follows from the model, which has its own column
     for name in ("held_out", "anchors"):
-        if run.taken.get(name, getattr(config, name)) < getattr(config, name):
+        if run.taken.get(name, found[name]) < found[name]:
             found[name] = ALL
     return found
 
@@ -162,9 +135,6 @@ def told(run: RecordedRun, names: Sequence[str]) -> list[str]:
     return [f"{name} {here[name]}" if here[name] != "" else f"no {name}" for name in names]
 
 
-Seeds = Mapping[int, RecordedRun]
-
-
 class _Compared(NamedTuple):
     """The runs of a benchmark: the parts that none of them has, which do not count as switched off; the letters of the
     cascade that some have; the settings in which they differ, and those in which the baselines of one name differ."""
@@ -172,43 +142,54 @@ class _Compared(NamedTuple):
     lacking: frozenset[str]
     cascade: str
     settings: Sequence[str]
-    baselines: Mapping[str, Sequence[str]]
+    variants: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, benchmark: str, runs: Sequence[RecordedRun]) -> _Compared:
         systems = [run for run in runs if not run.baseline]
         # A part that is off by default deserves mention only beside a run that has it.
         configs = [Config(benchmark=benchmark), *(run.config for run in systems)]
-        lacking = {
-            name for field, (name, _, off) in PARTS.items() if all(getattr(config, field) == off for config in configs)
-        }
-        unguarded = {NO_GUARD} if all(run.config.guard == "off" for run in systems) else set()
+        lacking = {field for field, off in PARTS.items() if all(getattr(config, field) == off for config in configs)}
+        if all(run.config.guard == PARTS["guard"] for run in systems):
+            lacking.add("guard")
         apart = {*differing(runs, EXAMINED), *differing(systems, Config.__struct_fields__)}
-        ways = sorted({run.baseline for run in runs} - {""})
         return cls(
-            frozenset(lacking | unguarded),
+            frozenset(lacking),
             "".join(sorted({letter for run in systems for letter in cascade_of(run.config)})),
             [name for name in Config.__struct_fields__ if name in apart],
-            {way: differing([run for run in runs if run.baseline == way], LOOKED_UP) for way in ways},
+            {
+                way: differing([run for run in runs if run.baseline == way], LOOKED_UP)
+                for way in {run.baseline for run in runs}
+            },
         )
+
+    def system(self, config: Config) -> str:
+        """Return `full`, `no success memories`, `cascade ABD`, or several of these joined by commas."""
+        off = (field for field, value in PARTS.items() if getattr(config, field) == value and field not in self.lacking)
+        names, letters = list(map(without, off)), cascade_of(config)
+        if letters != self.cascade:
+            names.append(f"cascade {letters}" if letters else NO_CASCADE)
+        return ", ".join(names) or FULL
 
 
 class Places:
+    """The runs of a folder by placement and seed."""
+
     def __init__(self, runs: Iterable[RecordedRun]) -> None:
         self.runs = list(runs)
         self._notes: list[str] = []
-        benchmarks: dict[str, list[RecordedRun]] = {}
-        for run in self.runs:
-            benchmarks.setdefault(run.begun.benchmark, []).append(run)
-        self._compared = {benchmark: _Compared.of(benchmark, here) for benchmark, here in benchmarks.items()}
+        benchmarks = dict.fromkeys(run.begun.benchmark for run in self.runs)
+        self._compared = {
+            name: _Compared.of(name, [run for run in self.runs if run.begun.benchmark == name]) for name in benchmarks
+        }
         self._by_place: dict[Placement, dict[int, RecordedRun]] = {}
-        self._examined: dict[Placement, str] = {}
         for run in self.runs:
-            place = self.place(run)
-            self._examined[place._replace(system=FULL)] = self._examined_as(run)
-            seeds = self._by_place.setdefault(place, {})
+            seeds = self._by_place.setdefault(self.place(run), {})
             if run.begun.seed in seeds:
-                self._notes.append(_superseded(seeds[run.begun.seed], run))
+                older = seeds[run.begun.seed].run.id
+                self._notes.append(
+                    f"{older} is left out: {run.run.id} is in its place, with the same seed, and is newer."
+                )
             seeds[run.begun.seed] = run
 
     @property
@@ -220,22 +201,16 @@ class Places:
         """Return a run's placement. A baseline has no teacher, and only the settings of the exam."""
         benchmark, learner = run.begun.benchmark, self._names[run.begun.execution_model]
         here = self._compared[benchmark]
+        exam = ", ".join(told(run, [name for name in here.settings if name in EXAMINED]))
         if run.baseline:
-            system = ", ".join((run.baseline, *told(run, here.baselines.get(run.baseline, ()))))
-            return Placement(benchmark, learner, "", self._examined_as(run), system)
-        unguarded = (NO_GUARD,) if NO_GUARD in here.lacking else ()
+            system = ", ".join((run.baseline, *told(run, here.variants.get(run.baseline, ()))))
+            return Placement(benchmark, learner, "", exam, system, exam)
+        unguarded = (NO_GUARD,) if "guard" in here.lacking else ()
         begun = (f"from {run.parent.parent}",) if run.parent else ()
         setting = ", ".join((*unguarded, *told(run, here.settings), *begun))
-        system = system_of(run, shared=here.lacking, cascade=here.cascade)
-        return Placement(benchmark, learner, self._names[run.begun.guidance_model], setting, system)
-
-    def _examined_as(self, run: RecordedRun) -> str:
-        settings = self._compared[run.begun.benchmark].settings
-        return ", ".join(told(run, [name for name in settings if name in EXAMINED]))
-
-    def conditions(self, place: Placement) -> str:
-        """Return the exam's part of a placement's setting, which its baselines must share."""
-        return self._examined.get(place._replace(system=FULL), place.setting)
+        return Placement(
+            benchmark, learner, self._names[run.begun.guidance_model], setting, here.system(run.config), exam
+        )
 
     @property
     def counted(self) -> list[RecordedRun]:
@@ -251,7 +226,7 @@ class Places:
         """Every placement, sorted: full systems first within a row, baselines in the paper's order."""
         return sorted(self._by_place, key=_in_order)
 
-    def at(self, place: Placement) -> Seeds:
+    def at(self, place: Placement) -> Mapping[int, RecordedRun]:
         return dict(sorted(self._by_place.get(place, {}).items()))
 
     def full(self) -> list[Placement]:
@@ -260,53 +235,29 @@ class Places:
     def compared(self) -> list[Placement]:
         """Return the placements of the full system, and one without a teacher where there are only baselines so far."""
         full = self.full()
-        known = {(place.benchmark, place.learner, self.conditions(place)) for place in full}
-        others = {(p.benchmark, p.learner, p.setting) for p in self.places if not p.teacher} - known
-        bare = (Placement(benchmark, learner, "", setting, FULL) for benchmark, learner, setting in others)
+        known = {place.baseline(FULL) for place in full}
+        bare = {place.baseline(FULL) for place in self.places if not place.teacher} - known
         return sorted([*full, *bare], key=_in_order)
-
-    def baseline(self, place: Placement, name: str) -> Placement:
-        """Return the placement of a baseline for comparison: same benchmark, learner and exam."""
-        return Placement(place.benchmark, place.learner, "", self.conditions(place), name)
 
     def baselines(self, places: Sequence[Placement], wanted: Iterable[str] = BASELINES) -> list[str]:
         """Return the baselines to compare with: the wanted ones, and others that were run, each variant separately."""
-        beside = {(place.benchmark, place.learner, self.conditions(place)) for place in places}
-        there = {p.system for p in self.places if not p.teacher and (p.benchmark, p.learner, p.setting) in beside}
-        ways = [*wanted, *sorted({way_of(system) for system in there} - set(BASELINES))]
+        beside = {place.baseline("") for place in places}
+        there = {place.system for place in self.places if not place.teacher and place.baseline("") in beside}
         found = list[str]()
-        for way in ways:
-            variants = sorted(system for system in there if way_of(system) == way and system != way)
-            has_variants = all(self._compared[place.benchmark].baselines.get(way) for place in places)
-            is_plain = way in there or not has_variants
-            found += [*([way] if is_plain else []), *variants]
+        for way in (*wanted, *sorted({way_of(system) for system in there} - set(BASELINES))):
+            variants = sorted(system for system in there if way_of(system) == way != system)
+            has_variants = all(self._compared[place.benchmark].variants.get(way) for place in places)
+            found += [*([way] if way in there or not has_variants else []), *variants]
         return found
-
-    def called(self, system: str, places: Iterable[Placement]) -> str:
-        """Return the name of a system in a table of these placements, with the number of examples for few-shot
-        prompts."""
-        way, comma, rest = system.partition(", ")
-        name = NAMES.get(way, way)
-        shown = {count for counts in self._shown(places).values() for count in counts}
-        if way == FEW_SHOT and len(shown) == 1:
-            name = name.replace("few", str(*shown))
-        return f"{name}{comma}{rest}"
 
     def shots(self, places: Iterable[Placement]) -> list[str]:
-        """Return a note on the examples in few-shot prompts, none if a column's name gives their number."""
-        shown = self._shown(places)
-        if len({count for counts in shown.values() for count in counts}) < 2:
-            return []
-        each = (f"{' or '.join(map(str, sorted(counts)))} on {name}" for name, counts in sorted(shown.items()))
-        return [f"{NAMES[FEW_SHOT]}: examples shown: {', '.join(each)}."]
-
-    def _shown(self, places: Iterable[Placement]) -> dict[str, set[int]]:
-        names = {place.benchmark for place in places}
-        found: dict[str, set[int]] = {}
+        """Return a note on the examples in few-shot prompts."""
+        names, shown = {place.benchmark for place in places}, dict[str, set[int]]()
         for run in self.counted:
             if run.baseline == FEW_SHOT and run.begun.benchmark in names:
-                found.setdefault(run.begun.benchmark, set()).add(run.shots)
-        return found
+                shown.setdefault(run.begun.benchmark, set()).add(run.shots)
+        each = (f"{' or '.join(map(str, sorted(counts)))} on {name}" for name, counts in sorted(shown.items()))
+        return [f"{BASELINES[FEW_SHOT]}: examples shown: {', '.join(each)}."] if shown else []
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
@@ -330,7 +281,7 @@ class Places:
 def _in_order(place: Placement) -> tuple[object, ...]:
     """Return a sort key: rows as they read, systems in the paper's order, then by name."""
     row = (place.benchmark, place.learner, place.setting, place.teacher)
-    known, way = (FULL, *NAMES), way_of(place.system)
+    known, way = (FULL, *BASELINES), way_of(place.system)
     return [*map(_counted, row)], known.index(way) if way in known else len(known), place.system
 
 
@@ -338,9 +289,3 @@ def _counted(text: str) -> list[tuple[float, str]]:
     """Return a key by which `pool 60` comes before `pool 200`."""
     parts = re.split(r"(\d+(?:\.\d+)?)", text)
     return [(float(part), "") if at % 2 else (-1.0, part) for at, part in enumerate(parts)]
-
-
-def _superseded(older: RecordedRun, newer: RecordedRun) -> str:
-    changed = [name for name, _, _ in difference(older.config, newer.config) if name != "guidance"]
-    same = f"differs only in {', '.join(changed)}, which affects no result here," if changed else "is the same"
-    return f"{older.run.id} is left out: {newer.run.id} {same} and has the same seed, and is newer."

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from mage_es.engine.study.reporting.cells import Cell, Entry, StudyTable, TableColumn, Unit
+from mage_es.engine.study.reporting.cells import Cell, Entry, StudyTable, Unit
 
 TableFormat = Literal["text", "csv", "markdown", "latex"]
 
 DASH = "-"
 _DIGITS: Mapping[Unit, int] = {"percent": 1, "points": 1, "count": 1, "dollars": 4, "seconds": 3, "value": 3}
+_NAMED = {"\\": "textbackslash", "~": "textasciitilde", "^": "textasciicircum", "<": "textless", ">": "textgreater"}
 _LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        **{each: f"\\{each}" for each in "&%$#_{}"},
-    }
+    {**{each: f"\\{name}{{}}" for each, name in _NAMED.items()}, **{each: f"\\{each}" for each in "&%$#_{}"}}
 )
 """The special characters of LaTeX, escaped."""
 
@@ -57,30 +51,21 @@ def rows_of(table: StudyTable) -> list[tuple[str, ...]]:
 
 def common_n(table: StudyTable) -> int | None:
     """Return the number of runs behind every mean with a deviation, None if they differ."""
-    found = {entry.n for row in table.rows for entry in row if isinstance(entry, Cell) and entry.sd is not None}
+    found = {cell.n for cell in table.cells if cell.sd is not None}
     return found.pop() if len(found) == 1 else None
-
-
-def heads_of(table: StudyTable) -> tuple[str, ...]:
-    """Return one name for each column, prefixed by its group if another column has the same name."""
-    names = [column.name for column in table.columns]
-    return tuple(
-        f"{column.group}: {column.name}" if names.count(column.name) > 1 and column.group else column.name
-        for column in table.columns
-    )
 
 
 def notes_of(table: StudyTable) -> list[str]:
     """Return the notes of a table, and the method of its intervals."""
-    cells = [entry for row in table.rows for entry in row if isinstance(entry, Cell)]
-    notes = list(table.notes)
+    notes, methods = list(table.notes), dict[str, set[int]]()
     if (n := common_n(table)) is not None:
         notes.append(f"n = {n} for every mean with a deviation.")
-    for method in dict.fromkeys(cell.interval.method for cell in cells if cell.interval):
-        pairs = sorted({c.interval.pairs for c in cells if c.interval and c.interval.method == method})
-        across = f"{pairs[0]} to {pairs[-1]}" if len(pairs) > 1 else str(pairs[0])
+    for between in (cell.interval for cell in table.cells if cell.interval):
+        methods.setdefault(between.method, set()).add(between.pairs)
+    for method, pairs in methods.items():
+        across = " to ".join(map(str, sorted({min(pairs), max(pairs)})))
         notes.append(f"[ , ]: 95 % interval ({method}, n = {across}).")
-    if any(cell.unit == "points" and cell.interval is None and cell.n > 1 for cell in cells):
+    if any(cell.unit == "points" and cell.interval is None and cell.n > 1 for cell in table.cells):
         notes.append("A difference without an interval is one of means: without common seeds, or over benchmarks.")
     return notes
 
@@ -92,7 +77,7 @@ def render(table: StudyTable, form: TableFormat) -> str:
 
 
 def _text(table: StudyTable) -> str:
-    rows = [heads_of(table), *rows_of(table)]
+    rows = [table.columns, *rows_of(table)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([table.title, f"({table.measure}; paper: {table.place})", "", *lines, "", *notes_of(table)]) + "\n"
@@ -100,61 +85,49 @@ def _text(table: StudyTable) -> str:
 
 def _csv(table: StudyTable) -> str:
     """Return a column for each text, and mean, sd, n (with intervals also low, high, p) for each number."""
+    columns = list[list[object]]()
+    for at, name in enumerate(table.columns):
+        entries = [row[at] for row in table.rows]
+        compared = ("low", "high", "p") if any(isinstance(e, Cell) and e.interval for e in entries) else ()
+        for part in ("", "sd", "n", *compared) if table.is_number(at) else ("",):
+            columns.append([f"{name} {part}".strip(), *(_part(entry, part) for entry in entries)])
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    kinds = [_parts([row[at] for row in table.rows]) for at in range(len(table.columns))]
-    heads = zip(heads_of(table), kinds, strict=True)
-    writer.writerow([f"{name} {part}".strip() for name, parts in heads for part in parts])
-    for row in table.rows:
-        writer.writerow([_part(entry, part) for entry, parts in zip(row, kinds, strict=True) for part in parts])
+    csv.writer(out, lineterminator="\n").writerows(zip(*columns, strict=True))
     return out.getvalue()
 
 
-def _parts(entries: Sequence[Entry]) -> tuple[str, ...]:
-    cells = [entry for entry in entries if isinstance(entry, Cell)]
-    if not cells and None not in entries:
-        return ("",)
-    return ("", "sd", "n", "low", "high", "p") if any(cell.interval for cell in cells) else ("", "sd", "n")
-
-
 def _part(entry: Entry, part: str) -> object:
-    if isinstance(entry, str):
-        return "" if part else f"'{entry}" if entry.startswith(("=", "+", "-", "@")) and entry != DASH else entry
-    if entry is None:
-        return ""
-    if part in ("low", "high", "p"):
-        return getattr(entry.interval, part) if entry.interval else ""
-    value = getattr(entry, part or "mean")
-    return "" if value is None else value
+    if isinstance(entry, Cell):  # None is written as nothing
+        return getattr(entry.interval, part, None) if part in ("low", "high", "p") else getattr(entry, part or "mean")
+    text = "" if part or entry is None else entry
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) and text != DASH else text
 
 
 def _markdown(table: StudyTable) -> str:
+    def escaped(text: str) -> str:
+        return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
+
     def line(cells: Iterable[str]) -> str:
-        return "| " + " | ".join(map(_in_markdown, cells)) + " |"
+        return "| " + " | ".join(map(escaped, cells)) + " |"
 
-    def bold(entry: Entry, text: str) -> str:
-        return f"**{text}**" if isinstance(entry, Cell) and entry.best else text
-
-    ruler = "|" + "|".join("---:" if _is_numeric(table, at) else "---" for at in range(len(table.columns))) + "|"
-    lines = [f"**{_in_markdown(table.title)}** ({_in_markdown(table.measure)}; paper: {table.place})", ""]
-    lines += [line(heads_of(table)), ruler]
-    lines += [line(map(bold, *both)) for both in zip(table.rows, rows_of(table), strict=True)]
-    return "\n".join([*lines, "", *(f"- {_note_in_markdown(note)}" for note in notes_of(table))]).rstrip() + "\n"
-
-
-def _in_markdown(text: str) -> str:
-    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
+    ruler = "|" + "|".join("---:" if table.is_number(at) else "---" for at in range(len(table.columns))) + "|"
+    lines = [f"**{escaped(table.title)}** ({escaped(table.measure)}; paper: {table.place})", ""]
+    lines += [line(table.columns), ruler]
+    for row, texts in zip(table.rows, rows_of(table), strict=True):
+        best = (isinstance(entry, Cell) and entry.best for entry in row)
+        lines.append(line(f"**{text}**" if bold else text for bold, text in zip(best, texts, strict=True)))
+    # No HTML begins in a note; what is in backticks stays as it is.
+    return "\n".join([*lines, "", *(f"- {_by_quotes(note, _unhtml, str)}" for note in notes_of(table))]).rstrip() + "\n"
 
 
-def _note_in_markdown(note: str) -> str:
-    """Return a note, keeping what is in backticks literal: no HTML can begin there."""
-    parts = note.removeprefix("- ").split("`")
-    ends = len(parts) - len(parts) % 2  # an unpaired mark does not begin code
-    return "`".join(part if at % 2 and at < ends else part.replace("<", "&lt;") for at, part in enumerate(parts))
+def _unhtml(text: str) -> str:
+    return text.replace("<", "&lt;")
 
 
-def _is_numeric(table: StudyTable, at: int) -> bool:
-    return bool(table.rows) and not all(isinstance(row[at], str) for row in table.rows)
+def _by_quotes(note: str, outside: Callable[[str], str], inside: Callable[[str], str]) -> str:
+    """Return a note with each text in a pair of backticks, and all else, changed in its own way."""
+    parts = re.findall(r"`[^`]*`|[^`]+|`", note)
+    return "".join((inside if part[0] == "`" != part else outside)(part) for part in parts)
 
 
 def in_latex(text: str) -> str:
@@ -163,33 +136,20 @@ def in_latex(text: str) -> str:
 
 def _latex(table: StudyTable) -> str:
     """Return a `table` environment for the packages booktabs and graphicx."""
-    layout = "".join("r" if _is_numeric(table, at) else "l" for at in range(len(table.columns)))
-    body = [" & ".join(_latex_entry(entry) for entry in row) + r" \\" for row in table.rows]
+    layout = "".join("r" if table.is_number(at) else "l" for at in range(len(table.columns)))
     lines = [r"\begin{table}[htbp]", r"\centering", r"\small"]
     lines += [f"\\caption{{{in_latex(f'{table.title}: {table.measure}.')}}}", f"\\label{{tab:{table.name}}}"]
     lines += [r"\resizebox{\textwidth}{!}{%", f"\\begin{{tabular}}{{{layout}}}", r"\toprule"]
-    lines += [*_latex_groups(table.columns), " & ".join(in_latex(column.name) for column in table.columns) + r" \\"]
-    lines += [r"\midrule", *body, r"\bottomrule", r"\end{tabular}%", "}"]
-    lines += [f"\\par\\smallskip {{\\footnotesize {_latex_note(note)}}}" for note in notes_of(table)]
+    lines += [" & ".join(map(in_latex, table.columns)) + r" \\", r"\midrule"]
+    lines += [" & ".join(map(_latex_entry, row)) + r" \\" for row in table.rows]
+    lines += [r"\bottomrule", r"\end{tabular}%", "}"]
+    for note in notes_of(table):
+        lines.append(f"\\par\\smallskip {{\\footnotesize {_by_quotes(note, in_latex, _typewriter)}}}")
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
-def _latex_note(note: str) -> str:
-    """Return a note with text in backticks set in typewriter type."""
-    parts = in_latex(note).split("`")
-    return "".join(f"\\texttt{{{part}}}" if at % 2 else part for at, part in enumerate(parts))
-
-
-def _latex_groups(columns: Sequence[TableColumn]) -> list[str]:
-    if not any(column.group for column in columns):
-        return []
-    cells, rules, at = [], [], 1
-    for name, members in groupby(columns, key=lambda column: column.group):
-        width = len(list(members))
-        cells.append(f"\\multicolumn{{{width}}}{{c}}{{{in_latex(name)}}}")
-        rules += [f"\\cmidrule(lr){{{at}-{at + width - 1}}}"] if name else []
-        at += width
-    return [" & ".join(cells) + r" \\", "".join(rules)]
+def _typewriter(text: str) -> str:
+    return f"\\texttt{{{in_latex(text[1:-1])}}}"
 
 
 def _latex_entry(entry: Entry) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -13,38 +14,23 @@ import polars as pl
 from mage_es.engine.run.directory import Run, age, is_run
 from mage_es.engine.run.exams import RecordedExam, reasons
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.study.reporting.cells import (
-    Cell,
-    QuestionScores,
-    StudyTable,
-    TableColumn,
-    TableRow,
-    cell_of,
-    columns,
-    difference,
-)
+from mage_es.engine.study.reporting.cells import Cell, StudyTable, TableRow, by_seed, cell_of, difference
 from mage_es.engine.study.reporting.places import Placement, Places
 from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun
 from mage_es.events.errors import MageError, UsageError
+from mage_es.projections.ledger import Account, Usage
 
 Measure = Literal["accuracy", "score", "strict"]
 """Right answers, the mean score, or the answers that are right by the strict rule; each in percent."""
 MEASURED: Mapping[Measure, str] = {"accuracy": "correct", "score": "score", "strict": "strict"}
 """The column of answers whose mean each measure is."""
+_NO_SCORES = pl.DataFrame(schema={"seed": pl.Int64, "question": pl.String, "value": pl.Float64})
 VARYING = ("learner", "teacher", "setting")
 """The fields of a placement that get a column of a table if they vary in it."""
 
 
-class TableHead(NamedTuple):
-    """The leading columns of a table: those in which its rows differ, and notes on the others."""
-
-    columns: tuple[TableColumn, ...]
-    cells: Callable[[Placement], TableRow]
-    notes: tuple[str, ...]
-
-
 class TableBody(NamedTuple):
-    columns: Sequence[TableColumn]
+    columns: Sequence[str]
     rows: Iterable[TableRow]
     notes: Iterable[str] = ()
 
@@ -65,17 +51,35 @@ class Study(Places):
                 self._notes.append(f"{run.run.id} has no exam at its end: {self._command('exam', run)}")
             self._notes += _taken_again(run)
 
+    @cached_property
+    def booked(self) -> pl.DataFrame:
+        """The accounts of each log that counts, after a row without calls; `part` is evolution, exams or baseline."""
+        rows = list[dict[str, object]]()
+        for run in self.counted:
+            of_exams = [] if run.baseline else [("exams", exam.ledger) for exam in run.exams]
+            for part, ledger in [("baseline" if run.baseline else "evolution", run.ledger), *of_exams]:
+                log = {"log": f"{len(rows)}", "part": part, "benchmark": run.begun.benchmark}
+                for account, use in [(Account("execution", "", "", 0, ""), Usage()), *ledger.accounts()]:
+                    amounts = {"calls": use.calls, "tokens": (use.input_tokens + use.output_tokens) / 1000}
+                    usd = self.prices.paid(account, use) if use.calls else 0.0
+                    rows.append({**log, **account._asdict(), **amounts, "usd": usd})
+        return pl.DataFrame(rows, infer_schema_length=None)
+
     def exams(self, place: Placement, at: ExamState = "end") -> dict[int, RecordedExam]:
         found = {seed: run.counting(at) for seed, run in self.at(place).items() if run.finished}
         return {seed: exam for seed, exam in found.items() if exam is not None}
 
-    def scores(
-        self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end"
-    ) -> dict[int, QuestionScores]:
-        return {seed: scored(exam.answers, measure) for seed, exam in self.exams(place, at).items()}
+    def scores(self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end") -> pl.DataFrame:
+        """Return the `value` in [0, 1] of each `question` and `seed` of a placement's exams by one measure."""
+        value = pl.col(MEASURED[measure]).cast(pl.Float64)
+        answers = (
+            exam.answers.select(seed=pl.lit(seed, pl.Int64), question="question_id", value=value)
+            for seed, exam in self.exams(place, at).items()
+        )
+        return pl.concat([_NO_SCORES, *answers])
 
     def reached(self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end") -> Cell | None:
-        return cell_of(percent(each) for each in self.scores(place, measure, at).values() if each)
+        return cell_of(by_seed(self.scores(place, measure, at)))
 
     def gain(
         self, one: Placement, other: Placement, measure: Measure = "accuracy", *, over: ExamState = "end"
@@ -86,18 +90,18 @@ class Study(Places):
         """
         ours, theirs = self.exams(one), self.exams(other, over)
         common = ours.keys() & theirs.keys()
-        unequal = {seed for seed in common if ours[seed].questions != theirs[seed].questions}
-        for seed in sorted(unequal):
+        unequal = sorted(seed for seed in common if ours[seed].questions != theirs[seed].questions)
+        for seed in unequal:
             mine, rival = ours[seed].questions, theirs[seed].questions
             names = [self.at(place)[seed].run.id for place in (one, other)]
             told = f"{names[0]} and {names[1]}" if names[0] != names[1] else f"{names[0]} before and after"
             note = f"Not compared: the exams of {told} asked {len(mine)} and {len(rival)} questions"
             note += f", {len(mine & rival)} of them the same ({min(mine ^ rival)} is in one only)."
             self._notes += [] if note in self._notes else [note]
-        if unequal and unequal == common:
+        if unequal and len(unequal) == len(common):
             return None
         sides = (self.scores(one, measure), self.scores(other, measure, over))
-        return difference(*({seed: side[seed] for seed in side if seed not in unequal} for side in sides))
+        return difference(*(side.filter(~pl.col("seed").is_in(unequal)) for side in sides))
 
     def shortfalls(self, places: Iterable[Placement]) -> tuple[str, ...]:
         """Return a note for each final exam that asked fewer questions than were held out, or left some open."""
@@ -126,56 +130,44 @@ class Study(Places):
         said = "; ".join(f"{sees} ({', '.join(sorted(shown[sees]))})" for sees in sorted(shown))
         return (f"What the teacher saw beside replies and verdicts: {said}.",) if said else ()
 
-    def head(self, places: Sequence[Placement], *fields: str) -> TableHead:
-        """Return the leading columns of a table of these places: the benchmark, and those of `fields` that vary."""
-        varying = [field for field in fields if len({getattr(place, field) for place in places}) > 1]
-        fixed = {field: getattr(places[0], field) for field in fields if field not in varying} if places else {}
-        said = "; ".join(f"{field} {value}" for field, value in fixed.items() if value)
-        shown = ("benchmark", *varying)
-        return TableHead(
-            columns(*(name.capitalize() for name in shown)),
-            lambda place: tuple(getattr(place, name) for name in shown),
-            (f"{said[:1].upper()}{said[1:]} throughout.",) if said else (),
-        )
-
     def by_place(
         self,
         places: Sequence[Placement],
-        heads: Sequence[TableColumn],
+        columns: Iterable[str],
         rows: Callable[[Placement], Iterable[TableRow]],
         notes: Iterable[str] = (),
+        fields: Sequence[str] = VARYING,
     ) -> TableBody:
-        """Return the rows of each placement, which the leading columns identify."""
-        head = self.head(places, *VARYING)
-        body = [(*head.cells(place), *row) for place in places for row in rows(place)]
-        return TableBody((*head.columns, *heads), body, (*head.notes, *notes))
+        """Return the rows of each placement, led by its benchmark and by those of `fields` that vary; a note has the
+        others."""
+        had = {field: list(dict.fromkeys(getattr(place, field) for place in places)) for field in fields}
+        shown = ("benchmark", *(field for field in fields if len(had[field]) > 1))
+        said = "; ".join(f"{field} {found[0]}" for field, found in had.items() if len(found) == 1 and found[0])
+        body = [(*(getattr(place, field) for field in shown), *row) for place in places for row in rows(place)]
+        fixed = [f"{said[:1].upper()}{said[1:]} throughout."] if said else []
+        return TableBody((*map(str.capitalize, shown), *columns), body, (*fixed, *notes))
 
     def _command(self, verb: str, run: RecordedRun) -> str:
         return shlex.join(["mage-es", verb, run.run.id, "--runs-dir", str(run.run.path.parent)])
 
 
-def table(
-    name: str, title: str, place: str, measure: str
-) -> Callable[[Callable[[Study], TableBody]], Callable[[Study], StudyTable]]:
-    """Return what makes a `StudyTable` of a function that returns its body."""
+TABLES: dict[str, Callable[[Study], StudyTable]] = {}
+"""The tables of a report by name."""
+WORDS = tomllib.loads((Path(__file__).parent / "tables.toml").read_text(encoding="utf-8"))
+"""Title, place in the paper and measure of each table, in the order of the paper."""
 
-    def complete(body_of: Callable[[Study], TableBody]) -> Callable[[Study], StudyTable]:
-        @wraps(body_of)
-        def whole(study: Study) -> StudyTable:
-            body = body_of(study)
-            return StudyTable(
-                name=name,
-                title=title,
-                place=place,
-                measure=measure,
-                columns=tuple(body.columns),
-                rows=tuple(body.rows),
-                notes=tuple(body.notes),
-            )
 
-        return whole
+def table(body_of: Callable[[Study], TableBody]) -> Callable[[Study], StudyTable]:
+    """Make one of `TABLES` of a function that returns its body, under its name, with words of tables.toml."""
+    name = body_of.__name__.replace("_", "-")
 
-    return complete
+    @wraps(body_of)
+    def whole(study: Study) -> StudyTable:
+        columns, rows, notes = body_of(study)
+        return StudyTable(name, **WORDS[name], columns=tuple(columns), rows=tuple(rows), notes=tuple(notes))
+
+    TABLES[name] = whole
+    return whole
 
 
 def _counts(problems: Mapping[str, int]) -> str:
@@ -190,15 +182,6 @@ def _taken_again(run: RecordedRun) -> Iterator[str]:
             sizes = ", ".join(str(len(exam.questions)) for exam in taken)
             counts = f"{counting.name} counts" if counting else "none is complete"
             yield f"{run.run.id} took {len(taken)} exams at its {state} ({sizes} questions): {counts}."
-
-
-def scored(answers: pl.DataFrame, measure: Measure) -> dict[str, float]:
-    """Return each question's score in [0, 1] by one measure."""
-    return dict(zip(answers["question_id"], answers[MEASURED[measure]].cast(pl.Float64), strict=True))
-
-
-def percent(scores: QuestionScores) -> float:
-    return 100 * sum(scores.values()) / len(scores)
 
 
 def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | None = None) -> Study:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import get_args
 
-from mage_es.engine.study.reporting.accuracy import over_strongest
+import polars as pl
+
 from mage_es.engine.study.reporting.cells import Cell
-from mage_es.engine.study.reporting.costs import dollars
 from mage_es.engine.study.reporting.places import Placement
 from mage_es.engine.study.reporting.recorded import ExamState
 from mage_es.engine.study.reporting.study import Measure, Study
+from mage_es.engine.study.reporting.tables import over_strongest
 from mage_es.events.vocabulary import Tier
 
 MOST = 10
@@ -56,9 +57,10 @@ def _points(gain: Cell | None) -> str:
 
 
 def _cost(study: Study) -> str:
-    ledgers, used = [run.ledger for run in study.counted], list[str]()
+    used = list[str]()
     for tier in get_args(Tier):
-        if calls := sum(each.total(tier).calls for each in ledgers):
-            paid = dollars(ledgers, tier, study.prices, total=True)
-            used.append(f"{calls:,} of {tier} ({f'${paid.mean:.2f}' if paid else 'price unknown'})")
+        booked = study.booked.filter(pl.col("part") != "exams", tier=tier)
+        if calls := booked["calls"].sum():
+            price = "price unknown" if booked["usd"].null_count() else f"${booked['usd'].sum():.2f}"
+            used.append(f"{calls:,} of {tier} ({price})")
     return f"Model calls without exams: {', '.join(used) or 'none'}."

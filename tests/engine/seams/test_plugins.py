@@ -22,7 +22,6 @@ from mage_es.engine.embedders.vectors import PROBES
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.providers.doctor import models, tasks
 from mage_es.engine.run.directory import Run, find_run
-from mage_es.engine.run.pricing import read_prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import reopen_world
 from mage_es.engine.seams.benchmark import Question
@@ -319,7 +318,7 @@ def test_another_packages_commands_that_fail_leave_ours_and_are_named(
 
 def test_the_doctor_knows_the_model_of_another_package(install: Install) -> None:
     install(PARTS, group="models", echo="my_plugin:Echo")
-    found = [*models(Config(benchmark="wordmath", execution="echo/any?volume=11"), read_prices(None), calls=True)]
+    found = [*models(Config(benchmark="wordmath", execution="echo/any?volume=11"), calls=True)]
     assert [each.state for each in found if each.detail == "echo/any?volume=11"] == ["ok"]
     assert room_for_briefs(open_model("echo/any?volume=11", "guidance")) == 0
 

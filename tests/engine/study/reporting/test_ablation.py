@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.study.reporting.accuracy import ablation, cascade, sequential_ablation
+from mage_es.engine.study.reporting.tables import ablation, ablation_sequential, cascade
 
 CASCADE = ("cascade_principles", "cascade_action_recipes", "cascade_plan", "cascade_frontier")
 
@@ -58,7 +58,7 @@ def test_a_sequential_environment_is_compared_by_task_score_and_strict_success(b
         bench.run(name, benchmark="workshop", events=course, facts={"latest": [*verdicts, *facts]}, **config)
     study = bench.study()
     assert cells(ablation(study)) == []
-    (row,) = cells(sequential_ablation(study))
+    (row,) = cells(ablation_sequential(study))
     assert row[2:5] == ["75.0", "25.0", "+50.0 [+50.0, +50.0]"]
     assert row[5:7] == ["50.0", "0.0"]
 
@@ -69,5 +69,5 @@ def test_the_cascade_has_base_some_parts_and_all_of_them(bench: Any, cells: Any)
     bench.run("none", after="1100", **dict.fromkeys(CASCADE, False))
     bench.run("some", after="1110", **dict.fromkeys(CASCADE[:2], True))
     table = cascade(bench.study())
-    assert [column.name for column in table.columns] == ["Benchmark", "base", "AB", "A-D", "difference"]
+    assert list(table.columns) == ["Benchmark", "base", "AB", "A-D", "difference"]
     assert cells(table) == [["wordmath", "50.0", "75.0", "100.0", "+50.0 [-43.8, +93.2]"]]

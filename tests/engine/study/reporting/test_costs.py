@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mage_es.engine.run.pricing import Price, Prices
-from mage_es.engine.study.reporting.costs import calls, cost, latency
+from mage_es.engine.study.reporting.tables import calls, cost, latency
 from mage_es.events.vocabulary import EmbeddingCalled
 
 
@@ -59,7 +59,7 @@ def test_a_served_embedder_is_a_tier_where_there_is_one_and_no_agent_asks_it(ben
     bench.run("plain", seed=2, events=[make.called("q", purpose="fresh", iteration=0)], after="1")
     study = bench.study(prices=priced("openai/e"))
     table = cost(study)
-    assert [column.name for column in table.columns][4:8] == ["execution", "guidance", "judge", "embedder"]
+    assert table.columns[4:8] == tuple(f"calls: {tier}" for tier in ("execution", "guidance", "judge", "embedder"))
     whole, exams, _ = cells(table)
     assert (whole[4:8], whole[11], whole[15]) == (["2", "0", "0", "2"], "1", "1.0000")
     assert (exams[7], exams[2]) == ("1", "0.0")

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from msgspec.structs import replace
 
-from mage_es.engine.study.reporting.judging import agreement, hotpotqa, judging, metrics
+from mage_es.engine.study.reporting.tables import agreement, hotpotqa, judging, metrics
 
 
 def answers(*kinds: tuple[bool, bool, str]) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.study.reporting.accuracy import sequential
+from mage_es.engine.study.reporting.tables import sequential
 
 
 @pytest.mark.paper("tables, sequential environments")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mage_es.engine.study.reporting.cells import StudyTable
-from mage_es.engine.study.reporting.settings import settings
+from mage_es.engine.study.reporting.tables import settings
 
 
 def rows(table: StudyTable) -> dict[Any, Any]:

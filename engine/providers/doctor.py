@@ -32,10 +32,12 @@ from mage_es.engine.config import Config
 from mage_es.engine.embedders.registry import open_embedder
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.retrying import DEFAULT_RETRIES
-from mage_es.engine.providers.llamacpp import LlamaCpp
+from mage_es.engine.providers.estimate import estimate
+from mage_es.engine.providers.llamacpp import LlamaCpp, Took
 from mage_es.engine.providers.served import TIMEOUT_S, ListedModels, ServedModel, trial_cost
 from mage_es.engine.rules.task_types import BATCH, task_types_brief
 from mage_es.engine.run.directory import FLOOR_MIB, age, list_runs
+from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Question, Verdict, extract_of
 from mage_es.engine.seams.environment import is_sequential
@@ -131,7 +133,7 @@ def diagnose(
     """
     config = with_own_models(config)
     about_tasks, report, world = tasks(config, data_dir)
-    asking = models(config, world, calls=calls)
+    asking = models(config, world, data_dir=data_dir, calls=calls)
     vectors = embedder(config.embedder, calls=calls)
     return Diagnosis(checks=(about_tasks, *asking, *vectors, *machine(runs_dir, clock())), tasks=report)
 
@@ -159,7 +161,9 @@ def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataRepor
     return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {told}"), report, world
 
 
-def models(config: Config, world: World | None = None, *, calls: bool) -> Iterator[DoctorCheck]:
+def models(
+    config: Config, world: World | None = None, *, data_dir: Path | None = None, calls: bool
+) -> Iterator[DoctorCheck]:
     """Check that every tier's model opens and, if `calls` are allowed, replies to first prompts."""
     first: Mapping[Tier, Sequence[FirstPrompt]] = {}
     tiers: tuple[Tier, ...] = ("execution", "guidance", "judge")
@@ -179,6 +183,21 @@ def models(config: Config, world: World | None = None, *, calls: bool) -> Iterat
                 speed = f"{took.read / took.read_s:,.0f} tokens a second in, {took.written / took.written_s:,.0f} out"
                 threads = f"threads={model.loading.threads}, slots={model.loading.slots}"
                 yield DoctorCheck(f"{tier} speed", "ok", f"{speed} ({threads})")
+                if world:
+                    yield DoctorCheck(f"{tier} time", "ok", _time(took, tier, config, data_dir))
+
+
+def _time(took: Took, tier: Tier, config: Config, data_dir: Path | None) -> str:
+    """Return how long a run takes at the pace of a model's trial."""
+    usages = estimate(config, data_dir=data_dir, workers=1, prices=Prices()).tiers
+    run = next(each for each in usages if each.tier == tier)
+    calls = run.calls.expected
+    # The length of its first replies, before it has seen any case, and of usual replies to these questions.
+    replies = sorted((took.written / took.calls, run.output_tokens.expected / max(1.0, calls)))
+    reading, writing = took.read_s / took.read, took.written_s / took.written
+    least, most = ((run.input_tokens.expected * reading + calls * reply * writing) / 60 for reply in replies)
+    length = f"{calls:,.0f} calls with replies of {replies[0]:.0f} to {replies[1]:.0f} tokens"
+    return f"about {least:,.0f} to {most:,.0f} minutes for {length}, in {config.iterations} iterations without exams"
 
 
 def first_prompts(config: Config, world: World | None) -> Mapping[Tier, Sequence[FirstPrompt]]:

@@ -14,7 +14,7 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 MOST = 10_000_000
-"""More questions, iterations, tokens or passages than anyone needs: a larger number is a typing error."""
+"""More questions, iterations, tokens or passages than anyone needs: a larger number is a typo."""
 Count = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
 MOST_WORKERS = 4096
 """Most questions worked on at the same time: each takes memory in this process, whatever the provider allows."""
@@ -29,7 +29,7 @@ records it."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything that decides what a run does. How fast it goes (workers, progress) is not in here."""
+    """Everything that decides what a run does. How fast it runs (workers, progress) is not part of it."""
 
     benchmark: str
     """Name of the benchmark."""

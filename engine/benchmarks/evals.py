@@ -3,9 +3,9 @@
 Rules
     - A row has the sample's metadata as columns, and over them `id`, `question` (the last thing that the user says),
       `answer` (the target), `options` (the choices) and `prediction` (what the model said).
-    - Of the epochs of a sample only the first is a row.
-    - A column `subject` is left out: in Inspect's data sets it is a field of knowledge, here the person that a task is
-      about.
+    - Only the first epoch of a sample becomes a row.
+    - A column `subject` is dropped: in Inspect's data sets it is a field of knowledge, here the person that a task is
+    about.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read_eval(path: Path, most: int = 0) -> EvalLog:
         with zipfile.ZipFile(path) as packed:
             held = sum(each.file_size for each in packed.infolist())
     except (OSError, zipfile.BadZipFile) as error:
-        raise PrerequisiteError(f"{path} is no log of Inspect: {error}. Nothing was loaded.") from error
+        raise PrerequisiteError(f"{path} is not an Inspect log: {error}. Nothing was loaded.") from error
     if held > most:
         raise too_much(path, f"{held:,} bytes, unpacked", most)
     try:

@@ -1,10 +1,7 @@
-"""The verb `fork`: a new run with what another had learned by some moment, without its future and without a copy.
-
-Rules
-    - No model is called, and the other run does not change. Its log lies in the new run's under second names, so the
-      other may be deleted.
-    - It is only begun: `resume` takes it through its iterations, as if `evolve` had been stopped at its very start.
-    - What costs time grows with the length of the other's log, not with what it learned: nothing is folded.
+"""The verb `fork`: a new run with what another had learned by some moment, without its future and without a copy. Rules
+- No model is called, and the other run does not change. Its log is hard-linked into the new run's, so the other may be
+deleted. - The new run is only started: `resume` takes it through its iterations, as if `evolve` had been stopped at its
+very start. - The time needed grows with the length of the other's log, not with what it learned: nothing is folded.
 """
 
 from __future__ import annotations
@@ -35,8 +32,8 @@ from mage_es.projections.fold import State
 
 
 class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that was begun from `marker` of its `parent`: after how many `events` of the parent's log that was, the
-    `head` of that log, and the sizes of the run's splits."""
+    """A run that starts from `marker` of its `parent`, after `events` of the parent's log, whose head is `head`; and
+    the sizes of the run's splits."""
 
     run_id: str
     path: str
@@ -63,10 +60,9 @@ def fork(
     run_id: str | None = None,
     prices: Prices | None = None,
 ) -> ForkReport:
-    """Begin a run with what another had learned at a closed iteration, and return what it has; `resume` goes on.
-
-    It has the other's settings, unless a `config` gives others, and its questions beside those of `tasks`. `benchmark`
-    is the object that the run began with, if Python gave it one. It is made beside the other, unless in `runs_dir`.
+    """Start a run with what another had learned at a closed iteration, and return what it has; `resume` continues it.
+    It has the other's settings, unless a `config` gives others, and its questions besides those of `tasks`. `benchmark`
+    is the object that the run began with, if it got one from Python. It is created next to the other, or in `runs_dir`.
 
     Raises:
         UsageError: There is no such closed iteration, the run is a baseline or has subjects, the configuration is of
@@ -98,7 +94,8 @@ def fork(
 
 
 def _room(guidance: str) -> int:
-    """Return the room for briefs, 0 also if the model cannot be opened here: it is needed when the run is resumed."""
+    """Return the room for briefs, also 0 if the model cannot be opened here: it is needed only when the run is
+    resumed."""
     try:
         return room_for_briefs(open_model(guidance, "guidance"))
     except (PrerequisiteError, UsageError):

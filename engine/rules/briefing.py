@@ -1,4 +1,4 @@
-"""What a brief shows of a question: as much as the teacher may see and the budget allows.
+"""How much of a question a brief shows: as much as the teacher may see and the budget allows.
 
 Rules
     - `seen` is the only place where a right answer or the data set's own solution gets into a brief.
@@ -27,7 +27,7 @@ _WORD = re.compile(r"\w{3,}|\d+")
 
 
 class Detail(NamedTuple):
-    """The most that a brief shows: wrong and solved questions, characters of a context and of any other text."""
+    """A brief's limits: wrong and solved questions, characters of a context and of any other text."""
 
     cases: int
     solved: int
@@ -47,11 +47,11 @@ DETAILS = (
     Detail(2, 1, 120, 150),
     Detail(1, 0, 80, 80),
 )
-"""Each step is shorter; six questions teach a teacher as much as twelve."""
+"""Each step is shorter; six questions tell a teacher as much as twelve."""
 
 
 class Known(NamedTuple):
-    """What the teacher may know of a question's answer; "" if nothing."""
+    """What the teacher may know about a question's answer, or ""."""
 
     answer: str
     solution: str

@@ -206,7 +206,7 @@ def _end_of(reader: LogReader, at: str) -> tuple[int, int]:
         raise UsageError(f"{reader.run} has closed no iteration yet: `mage-es resume` goes on.")
     seq = max(ends) if at == "latest" else reader.resolve(at)
     if seq not in ends:
-        raise UsageError(f"{at} is no end of an iteration: give start, latest, or one such as iter-0.")
+        raise UsageError(f"{at} is not the end of an iteration: give start, latest, or one such as iter-0.")
     return ends[seq], seq
 
 

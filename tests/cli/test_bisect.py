@@ -67,7 +67,7 @@ def test_what_cannot_be_searched_is_refused_by_name(mage: Command, runs_dir: Pat
     for words, why in (
         ((), "one of the two"),
         (("--metric", "anchor"), "Did you mean anchors?"),
-        (("--metric", "anchors", "--good", "iter-7"), "iter-7 is no end of an iteration"),
+        (("--metric", "anchors", "--good", "iter-7"), "iter-7 is not the end of an iteration"),
         (("--question", "wordmath-test-none"), "first has no question 'wordmath-test-none'"),
         (("--question", "wordmath-test-4", "--good", "latest"), "latest is not before latest"),
     ):

@@ -1,7 +1,6 @@
-"""A form of prompts was chosen because the anchors favour it, and prompts have that form.
-
-From the log alone: there is one choice, the answers to the anchors in both forms are counted again, every plan after
-it has that form, and those of the form `worked` name only cases that show how their answer was reached.
+"""The form of prompts was chosen because the anchors favour it, and prompts have that form. From the log alone: there
+is one choice, the answers to the anchors in both forms are counted again, every later plan has the chosen form, and
+plans of the form `worked` name only cases that show how their answer was reached.
 """
 
 from collections.abc import Iterator
@@ -17,8 +16,8 @@ BOUND = "0 against the record"
 
 
 def check_forms(reader: LogReader, *, since: int) -> Iterator[Check]:
-    """Yield the check of a run that chose a form in its own trial, after event `since`; for any other only what is
-    wrong."""
+    """Yield the check of a run that chose a form in its own trial, after event `since`; for any other run only
+    problems."""
     answers: dict[tuple[str, int], dict[str, bool]] = {}
     chosen: FormDecided | None = None
     forms: dict[str, str] = {}

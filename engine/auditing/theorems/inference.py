@@ -98,7 +98,7 @@ def _baseline(reader: LogReader, begun: BaselineStarted) -> Check:
 
 
 def _leaked(reader: LogReader, begun: BaselineStarted) -> tuple[str, int]:
-    """Return what a method's prompt shows but must not, and the event; ("", 0) for nothing."""
+    """Return what a method's prompt shows but must not, and the event; ("", 0) if nothing."""
     questions, _ = stored_questions(reader, first_event(reader).benchmark)
     evolution = recorded_splits(list(reader.of(SplitCommitted)), questions).evolution
     if questions and (others := sorted({*begun.learned} - {*evolution})):
@@ -156,7 +156,7 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
 
 
 def _untrue(record: ExamRecord, events: Sequence[Event], asked: Sequence[str]) -> str:
-    """Return where an exam's log contradicts the run's log, "" if it does not."""
+    """Return where an exam's log contradicts the run's log, or "" if it does not."""
     opened, closed = record.opened, record.closed
     if events and events[0] != opened:
         return "its log is that of another exam than the run opened"

@@ -1,4 +1,4 @@
-"""A new learner's proof: it took out of use exactly what the paired record condemns.
+"""A new learner's re-proof took out of use exactly what the paired record condemns.
 
 From the log alone: the state is folded up to the answers of the re-proof, and the rule is applied to it again.
 """
@@ -15,7 +15,7 @@ from mage_es.projections.fold import fold
 
 
 def check_reproof(reader: LogReader, config: Config) -> Iterator[Check]:
-    """Yield nothing for a run that has nothing to prove again, or has not asked everything yet."""
+    """Yield nothing for a run that has nothing to re-prove, or has not asked everything yet."""
     begun = inheritance(reader)
     if begun is None or not begun.reproof:
         return

@@ -1,4 +1,4 @@
-"""No target leak: neither task type, id nor split gives the answers of guarded questions away.
+"""No target leak: task types, ids and splits do not give away the answers to guarded questions.
 
 From the run's folder alone: its splits, its questions and their gold answers (auditing/target_leaks.py).
 """

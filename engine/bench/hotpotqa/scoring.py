@@ -1,7 +1,6 @@
-"""Scoring answers and supporting facts of HotpotQA, as upstream does, and also with answers found in prose.
-
-The corpus is all gold ids, and a missing prediction counts as 0. If no prediction has supporting facts, their figures
-are left out (strict: never).
+"""Scoring answers and supporting facts of HotpotQA, as upstream does, and also with answers in prose. The corpus is all
+gold ids, and a missing prediction counts as 0. If no prediction has supporting facts, their figures are left out
+(strict: never).
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def supporting(
 
 
 def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
-    """None counts as 0, unless all values are None."""
+    """Return the mean; None counts as 0, unless all values are None."""
     names = dict.fromkeys(name for _, one in measured for name in one.metrics)
     columns = {name: [one.metrics.get(name) for _, one in measured] for name in names}
     return {

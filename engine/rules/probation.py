@@ -1,12 +1,9 @@
-"""Probation: memories that a merge took from another run are used with a coin until their effect is not negative.
-
-Rules
-    - Each of them that is retrieved for a question to learn from is left out with a probability of PROBATION, or that
-      of `coin` if it is more. Anchors, exams and clients get all of them: the gate decides about those.
-    - What one run brought is judged together, as single memories are tossed for too seldom. Every toss counts, by
-      intention to treat (rules/effect.py).
-    - With LEAST tosses on either side, and a share of right answers with them that is not below that without them, the
-      probation is over. Until then it goes on: nothing is taken out of use here.
+"""Probation: memories that a merge took from another run are left out at random until their effect is not negative.
+Rules - Each of them that is retrieved for a question to learn from is left out with a probability of PROBATION, or that
+of `coin` if larger. Anchors, exams and clients get all of them: the gate decides about those. - The memories from one
+run are judged together, since single memories are tossed for too rarely. Every toss counts, by intention to treat
+(rules/effect.py). - Probation ends with LEAST tosses on either side and a share of right answers with the memories that
+is not below the share without them. It takes nothing out of use.
 """
 
 from collections.abc import Iterable, Iterator

@@ -35,7 +35,7 @@ from mage_es.events.facts.private import Private
 from mage_es.events.vocabulary import SplitCommitted
 
 _MOST_TRIED = 256
-"""How many ways to try for telling apart questions with the same text."""
+"""How many ways to try to tell questions with the same text apart."""
 ANCHOR_SHARE = 0.15  # the anchor set is at most this share of the evolution questions
 
 
@@ -180,7 +180,7 @@ def _together(
 
 
 def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[Sequence[Question]], Sequence[Repeat]]:
-    """Return the groups, those on both sides reduced to what may have been learned from; and what that removed."""
+    """Return the groups, with those on both sides reduced to what may have been learned from; and what was removed."""
     kept, repeats = list[Sequence[Question]](), list[Repeat]()
     for group in groups:
         known = [question for question in group if question.id in past.evolution]

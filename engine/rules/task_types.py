@@ -33,7 +33,7 @@ _LEAST_EXAMPLES = 2
 _LEAST_PLACED = 6  # with fewer questions in an iteration, nothing is concluded about telling a type apart
 
 Induced = Mapping[str, TaskTypeCreated]
-"""Induced task types by name, with their examples; empty if a benchmark has its own."""
+"""Induced task types by name, with their examples; empty if the benchmark has its own."""
 
 
 def task_types_brief(
@@ -76,7 +76,7 @@ def with_reply(
 
 
 def settled(known: Induced) -> list[TaskTypeCreated]:
-    """Return the types with two examples or more; only `task` if there is none."""
+    """Return the types with two examples or more; or only `task`."""
     found = [each for each in known.values() if len(each.examples) >= _LEAST_EXAMPLES]
     return found or [TaskTypeCreated(task_type=ONE_TYPE, description="")]
 

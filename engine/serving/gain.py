@@ -46,7 +46,7 @@ class GainReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @typed
 def gain(run: Run | Path | str, *, metric: str | None = None) -> GainReport:
-    """Return the live gain of a served run, from the sessions that the coin decided; for one metric, or for each.
+    """Return the live gain of a served run, from the sessions that the coin assigned; for one metric, or for each.
     Raises `UsageError` for a run that was never served, and for a metric without feedback."""
     run = as_run(run)
     reader = LogReader(run.log_path)

@@ -1,4 +1,4 @@
-"""A served run open for writing: what goes into each request, which is on record before the request is sent.
+"""A served run open for writing: what goes into each request, recorded before the request is sent.
 
 Theory of operation
     `prepare` computes: which session a request belongs to, what was put into its earlier turns, and what the state of
@@ -74,7 +74,7 @@ so that no client can quickly fill memory or the disk."""
 
 
 class Prepared(NamedTuple):
-    """An inference, and by turn number what to put before each turn, earlier ones included."""
+    """An inference, and by turn number what to insert before each turn, including earlier ones."""
 
     opened: v.InferenceOpened
     notes: Mapping[int, Note]
@@ -83,7 +83,8 @@ class Prepared(NamedTuple):
 
     @property
     def told(self) -> dict[str, str]:
-        """What headers say: the inference, the marker, and the ids of the memories put in, or why there are none."""
+        """The content of the headers: the inference, the marker, and the ids of the inserted memories, or why there are
+        none."""
         opened = self.opened
         memories = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
         marker = str(Marker("iteration", opened.marker))

@@ -299,7 +299,7 @@ def test_a_task_that_resembles_what_the_parent_wrote_is_in_no_exam(apples: Run, 
 def test_another_answer_to_a_question_of_the_parents_is_refused(apples: Run, tmp_path: Path) -> None:
     changed = [{**row, "answer": "0"} for row in rows(3, 5)]
     with pytest.raises(
-        UsageError, match=r"2 questions that apples learned from have another answer now: .*row-4, row-5"
+        UsageError, match=r"2 questions that apples learned from now have another answer: .*row-4, row-5"
     ):
         evolve(OWN, tasks=changed, from_run=apples, runs_dir=tmp_path / "runs")
 

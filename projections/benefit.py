@@ -1,8 +1,5 @@
-"""What each task type is served, and in which form, by the paired record of the anchors at the last snapshot.
-
-Rules
-    - The record is what `benefit.decided` says; this file compares nothing.
-    - Without one, what was learned is served, untested.
+"""What each task type is served, and in which form, by the paired record of the anchors at the last snapshot. Rules -
+The record comes from `benefit.decided`; nothing is compared here. - Without one, what was learned is served, untested.
 """
 
 from typing import Any, ClassVar

@@ -191,8 +191,7 @@ def _questions(reader: LogReader, splits: Mapping[str, str], *, gold: bool) -> I
     questions, has_gold = stored_questions(reader, "")
     if gold and not has_gold:
         raise PrerequisiteError(
-            "This copy of the run was made without its gold answers: export without --gold, or copy its folder "
-            "log/golds here."
+            "This copy of the run has no gold answers: export without --gold, or copy its folder log/golds here."
         )
     for each in questions:
         if split := splits.get(each.id):

@@ -189,7 +189,7 @@ def reported(
         item=replace(item, by=deciders(reader, until=until).get(item.memory_id, "")),
         fields=fields,
         origin=(
-            *(f"Learned in the run {run} or one that it goes on from ({path})" for run, path in learners.items()),
+            *(f"Learned in the run {run} or one that it continues ({path})" for run, path in learners.items()),
             *_origin(reader, fields["origin"], list(learners), until=until),
         ),
         prompts=len(use.shown),

@@ -43,7 +43,7 @@ def fork(
         data_dir=settings.data_dir,
         run_id=run_id,
     )
-    begun = f"{report.run_id} goes on from {report.marker} of {report.parent}"
+    begun = f"{report.run_id} continues from {report.marker} of {report.parent}"
     splits = f"{report.evolution} questions to learn from, {report.anchors} anchors, {report.held_out} held out"
     out.report(
         report,

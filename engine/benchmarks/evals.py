@@ -67,7 +67,7 @@ def rows_of(log: EvalLog) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def said_to(sample: EvalSample) -> str:
-    """Return what a sample asks: its input or, of a conversation, the text of the user's last message."""
+    """Return what a sample asks: its input or, for a conversation, the text of the user's last message."""
     if isinstance(sample.input, str):
         return sample.input
     return next((each.text for each in reversed(sample.input) if each.role == "user"), "")

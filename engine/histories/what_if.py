@@ -622,7 +622,7 @@ def _gate(reader: LogReader, begun: Config, other: Config) -> WhatIfGate:
     decided = [event for seq, event in reader.numbered(BenefitDecided) if seq > own and event.iteration != START]
     if not decided:
         raise UsageError(
-            f"{reader.run} has asked no question both with what was learned and with the bare prompt, so its record "
+            f"{reader.run} never asked a question both with what was learned and with the bare prompt, so its record "
             "cannot say what a gate would have served."
         )
     ends, end = "", (parent.iteration + 1 if parent else 0) + begun.iterations

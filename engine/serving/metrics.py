@@ -1,4 +1,4 @@
-"""What a proxy counts, as Prometheus reads it. A tenant sees its own rows, the operator all."""
+"""A proxy's counters for Prometheus. A tenant sees its own rows, the operator all."""
 
 from __future__ import annotations
 

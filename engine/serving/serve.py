@@ -149,7 +149,7 @@ def _require_packages() -> None:
 @contextmanager
 def _settled() -> Iterator[None]:
     """Exempt the current states from garbage collection, which would hold up every stream, and return the memory used
-    to open them. What a program of the user's own had exempted before stays so afterwards."""
+    to open them. Objects that the user's own program had already exempted stay exempt."""
     is_ours = not gc.get_freeze_count()  # Python unfreezes all or nothing
     gc.collect()
     gc.freeze()
@@ -193,7 +193,7 @@ async def _opened(
 async def _publishing(
     every_s: float, lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]
 ) -> None:
-    """Publish what is new every so many seconds (0: never); failures are reported, and tried again the next time."""
+    """Publish new feedback every so many seconds (0: never); failures are reported, and retried the next time."""
     waited = 0
     while every_s and not stop():
         await asyncio.sleep(1)
@@ -271,7 +271,7 @@ async def _watching(lives: Iterable[LiveRun], stop: Callable[[], bool], say: Cal
 
 
 def far_words(health: Health, embedder: str) -> str:
-    """Return what to say if most questions got nothing."""
+    """Return the warning if most questions got no memories."""
     words = (
         f"{health.run}: to {health.far} of {health.looked_up} questions no memory was near enough, so they got none "
         "(`far`). If they are of its kind, serve it with a lower --min-similarity; /metrics has mage_far_share."

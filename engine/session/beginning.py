@@ -1,4 +1,4 @@
-"""What a session records before its work: the opening of a run, its limits, its signature."""
+"""What a session records before it starts work: the opening of a run, its limits, its signature."""
 
 from collections.abc import Iterator
 
@@ -41,8 +41,8 @@ def begun(run: Run, log: Log, world: World) -> OpenRun:
 
 
 def begin_at_once(run: Run, log: Log, world: World, parent: Parent, *, is_all: bool = False) -> State:
-    """Record the beginning of a run that asks nothing before it is of use, all of it or nothing, and return the state.
-    If that `is_all`, the run is finished with it."""
+    """Record the beginning of a run that needs no calls to be usable, all of it or nothing, and return the state. If
+    that `is_all`, it also finishes the run."""
     state, drafts = fold(LogReader(run.log_path)), list[Draft]()
     for command in _at_once(run, log, world._replace(parent=parent), state, is_all=is_all):
         decided = decide(world.setting, state, command)

@@ -1,7 +1,6 @@
-"""The course of a planned question, led through everything that the log already has of it.
-
-Resuming is no special case: a move is looked up before it is made, a call by tier, purpose, subject, attempt and
-request hash, and real work begins with the first move without a fact.
+"""The course of a planned question, advanced through everything that the log already has of it. Resuming is not a
+special case: a move is looked up before it is made, a call by tier, purpose, subject, attempt and request hash, and
+real work begins with the first move without a fact.
 """
 
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from mage_es.projections.progress import CallKey, Progress, trial_of
 def pending_course(
     world: World, state: State, phase: Phase, planned: QuestionPlanned, *, causation: int, has_judge: bool
 ) -> tuple[PendingCourse, bool]:
-    """Return the course at its first unrecorded move, and whether its prompt renders as it was planned."""
+    """Return the course at its first unrecorded move, and whether its prompt renders as planned."""
     course, recorded = planned_course(world, state, planned), partial(recorded_fact, state.progress, phase, planned)
     pending, first = led(world, planned, course, recorded, causation=causation, has_judge=has_judge)
     # A recalled answer has no prompt: its first call is the judge's.
@@ -39,7 +38,7 @@ def led(
     causation: int,
     has_judge: bool,
 ) -> tuple[PendingCourse, Move | Finish]:
-    """Return a course, with its verdict, led through what is recorded; and its first move."""
+    """Return a course, with its verdict, advanced through its recorded facts; and its first move."""
     question = world.questions[planned.question_id]
     course = judged(
         course,

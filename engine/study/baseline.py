@@ -211,7 +211,7 @@ async def aresume_baseline(
     config: Config | None = None,
     models: Models | None = None,
 ) -> BaselineReport:
-    """Continue a baseline where it stopped; a finished one is returned as it is.
+    """Continue a baseline where it stopped; a finished one is returned unchanged.
 
     Raises:
         UsageError: `config` is given and differs from the run's; the message lists the differences.

@@ -46,7 +46,7 @@ class JudgeCase(NamedTuple):
 
 
 class Opinion(NamedTuple):
-    """A judge's opinion of a prediction, and its replies; `problem`: why there is none (`unreadable`, `unanswered`),
+    """A judge's opinion of a prediction, and its replies; `problem`: why it is missing (`unreadable`, `unanswered`),
     else ""."""
 
     score: float = 0.0

@@ -143,7 +143,7 @@ def compared(report: ExamReport) -> Iterator[str]:
     if report.recalled:
         yield (
             f"{report.recalled} of {report.total} questions were answered by the nearest cases, without a call: while "
-            "learning they were right at least as often as the model (evolve --no-recall asks it all the same)."
+            "learning they were right at least as often as the model (evolve --no-recall asks it anyway)."
         )
     if report.control in ("none", "bare") and report.bare and report.marker != "start":
         yield f"{report.bare} of {report.total} questions were asked with the bare prompt, without anything learned."

@@ -160,7 +160,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     gate: Literal["paired", "off"] = "paired"
     """What is served, in exams too, where the anchors have not shown that what was learned helps: `paired`: the bare
-    prompt; `off`: what was learned all the same, as in the paper. See rules/benefit.py."""
+    prompt; `off`: what was learned anyway, as in the paper. See rules/benefit.py."""
     gate_p: Share = 0.25
     """With over 20 pairs, what was learned counts as helpful if the paired test's one-sided p is at most this."""
 

@@ -100,7 +100,7 @@ class Progress:
         IterationClosed: ("iteration",),
         RunFinished: ("iterations",),
     }
-    # All but the last two of `reads`: those close an iteration, and so say what is finished for good.
+    # All but the last two of `reads`: those close an iteration, and so say what is completely finished.
     passing: ClassVar[frozenset[type[Event]]] = frozenset((*get_args(_Work), PhaseCompleted))
     order: ClassVar[Order] = "global"
 

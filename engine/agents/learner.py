@@ -146,8 +146,8 @@ def _seen(state: State, planned: QuestionPlanned, prompt: str) -> str:
 
 
 def _raised_limit(setting: Setting, state: State) -> int:
-    """Return the raised limit if replies of earlier phases were cut; 0 otherwise, or if calls were lost for good: the
-    provider may have refused the higher limit, and requesting it reply by reply loses none.
+    """Return the raised limit if replies of earlier phases were cut; 0 otherwise, or if calls were lost permanently:
+    the provider may have refused the higher limit, and requesting it reply by reply loses none.
     """
     used = state.ledger.total("execution")
     return RAISE * setting.config.max_tokens if used.cut and used.failures == used.retries else 0

@@ -128,7 +128,7 @@ def _by_value(
 ) -> Told:
     """Return what a value of a question reveals, learned on evolution, or else on the other side."""
     there = _tried(what, known, guarded, value_of)
-    # What texts suggest only makes less of a leak: where there is none without it, texts need not be compared.
+    # What texts suggest only makes a leak smaller: without a leak, texts need not be compared.
     if there.is_leak or not _tried(what, guarded, known, value_of, is_text_compared=False).is_leak:
         return there
     back = _tried(what, guarded, known, value_of)

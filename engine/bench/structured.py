@@ -44,7 +44,7 @@ def verdict_of(answers: Sequence[str], is_right: Callable[[str], bool]) -> Verdi
 
 
 def last_block(reply: str) -> str:
-    """Return the content of the last fenced block of a reply, without its language; "" if there is none."""
+    """Return the content of the last fenced block of a reply, without its language; or ""."""
     for block in reversed(said(reply).split("```")[1::2]):
         first, _, rest = block.partition("\n")
         if content := (rest if first.strip().isalnum() or not first.strip() else block).strip():

@@ -526,7 +526,7 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
             break
         verdicts.append(_verdict(ruling, other))
         if not ruling.is_same:
-            ends = f"after {_mark(k)} the run would have gone on from other slots, and asked something else"
+            ends = f"after {_mark(k)} the run would have continued with other slots, and asked something else"
             return WhatIfGuard(verdicts=tuple(verdicts), snapshots=len(snapshots), differs=k, ends=ends)
     return WhatIfGuard(verdicts=tuple(verdicts), snapshots=len(snapshots), differs=None, ends=ends)
 
@@ -612,7 +612,7 @@ def _limit(reader: LogReader, begun: Config, other: Config) -> tuple[int | None,
             return call.iteration, why
     finished = next(reader.of(RunFinished), None)
     if finished and finished.iterations < begun.iterations:
-        return None, "the run ended early, as all anchors were right; without anchors it would have gone on"
+        return None, "the run ended early, as all anchors were right; without anchors it would have continued"
     return None, ""
 
 

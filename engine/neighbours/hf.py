@@ -274,7 +274,7 @@ class _Asking(NamedTuple):
                     if request is None:
                         return []
                     sent = chat_of(request, joined=False)
-                    # A call that goes on with a conversation repeats it.
+                    # A call that continues a conversation repeats it.
                     lines += sent[len(heard) :] if sent[: len(heard)] == heard else sent
                     heard = [*sent, {"role": "assistant", "content": event.text}]
                     lines.append(heard[-1] | {"model": named(event.model), "timestamp": at})

@@ -172,7 +172,7 @@ def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDe
     scores, config = state.scores, setting.config
     pairs: dict[str, list[Pair]] = {}
     old = outdated(setting, state, iteration) if is_last(setting, iteration) else frozenset()
-    # An anchor that lacks one of the answers, because its call failed for good, is not a pair and not evidence.
+    # An anchor that lacks one of the answers, because its call failed permanently, is neither a pair nor evidence.
     for name, bare in scores.bare_answers().items():
         if scores.last_asked(name) is not None and scores.anchor_type(name) in old:
             continue

@@ -1,6 +1,6 @@
 """What memories are worth, in three numbers that are never mixed.
 
-    pairs        questions whose prompt showed them, asked again without them, beside the recorded answers
+    pairs        questions whose prompt showed them, asked again without them, against the recorded answers
     coin         questions for which the coin let one in, against those for which it left one out
     association  questions that saw them, against questions of the same types that did not
 

@@ -93,7 +93,7 @@ def decided(state: State, iteration: int) -> list[FormDecided]:
 
 def decide_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, bool], *, rival: str) -> FormDecided:
     """Return the form that the answers to the same questions in both forms favour."""
-    # A question that lacks one of the answers, because its call failed for good, is not a pair.
+    # A question that lacks one of the answers, because its call failed permanently, is not a pair.
     names = usual.keys() & tried.keys()
     won = sum(tried[name] and not usual[name] for name in names)
     lost = sum(usual[name] and not tried[name] for name in names)

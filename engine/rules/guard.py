@@ -111,7 +111,7 @@ def _exact(accuracy: Accuracy) -> Fraction:
 
 def compare(now: Answers, then: Accepted) -> Comparison:
     """Return the drop and p value of `now` against an accepted snapshot, over the questions that both answered."""
-    # An anchor may lack an answer on one side because its call failed for good: then it is not a pair.
+    # An anchor may lack an answer on one side because its call failed permanently: then it is not a pair.
     common = [question for question in now if question in then.answers]
     lost = sum(then.answers[question] and not now[question] for question in common)
     won = sum(now[question] and not then.answers[question] for question in common)

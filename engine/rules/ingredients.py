@@ -213,7 +213,7 @@ def _reasoning(row: MemoryRow) -> str:
 
 def _case(row: MemoryRow, answer_format: str) -> str:
     """Return a question with its answer and how it was reached, or with the bare answer if that is unknown. A
-    correction shows no wrong answer beside its lesson, as small models copy whatever an example shows."""
+    correction does not show the wrong answer, since small models copy whatever an example shows."""
     reasoning = _reasoning(row)
     right = worked(reasoning, row.answer, answer_format)
     is_reply = reasoning or answer_format == BARE

@@ -81,7 +81,7 @@ class Route:
         `sections` and `demonstrations` give what is shown of the current plan: they are called again after something
         was left out.
         """
-        # Each turn leaves out one memory or principle, so the loop ends: with nothing left, the call fails for good
+        # Each turn leaves out one memory or principle, so the loop ends: with nothing left, the call fails permanently
         # instead.
         most = RAISE * self.setting.config.max_tokens
         while isinstance(

@@ -144,7 +144,7 @@ def _apart(
     guard = taken.first(_led_by(past.anchors, guarding), guarded, own=True)
     kept = past.kept
     away = kept.union(question.id for question in guard)
-    # What was kept back is kept back for good, even if this exam and this guard are smaller.
+    # What was held back stays held back, even if this exam and this guard are smaller.
     taken.take(q for q in (*examinable, *order) if q.id in kept)
     # `own=False`: two evolution questions may be alike, since both may be learned from.
     rest = [q for q in order if q.id not in away]

@@ -36,7 +36,7 @@ def gone_on(world: World) -> tuple[str, ...]:
     event, known = parent.event, next(parent.reader.of(QuestionsStored)).ids
     new = len(world.questions) - len(known)
     cut = f"; {len(event.resembling)} resemble what it wrote, and are left out" if event.resembling else ""
-    told = f"Goes on from {event.parent} with its {len(known)} questions and {new} new ones"
+    told = f"Continues {event.parent} with its {len(known)} questions and {new} new ones"
     return (f"{told}: what it learned from is not examined, what it held out is not learned from{cut}.",)
 
 

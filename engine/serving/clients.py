@@ -67,7 +67,7 @@ class OpenedRun(FrozenRun):
         """Return a client of `openai` or `anthropic`, sync or async, that puts memories into what it sends.
 
         The first call begins the run that records it, RUN-served beside this one or `name`, as `mage-es serve` does,
-        and locks it until `close` or the end of the process; with `record=False` there is none. `learn` is what
+        and locks it until `close` or the end of the process; with `record=False` nothing is recorded. `learn` is what
         `feedback` may do, `holdback` the share of sessions that get no memory, so that `mage-es gain` can measure what
         memory does. A request that is not ready within `patience_s` seconds, or not on record, is sent without
         memories. A request's headers (`extra_headers`) mean the same as those to the proxy.
@@ -91,7 +91,7 @@ class OpenedRun(FrozenRun):
     def feedback(
         self, reply: object, *, value: object, metric: str = "right", idempotency_key: str = ""
     ) -> FeedbackGiven:
-        """Record what became of a reply, as the proxy's /v1/feedback does; durable when this returns.
+        """Record feedback on a reply, as the proxy's /v1/feedback does; durable when this returns.
 
         `reply` is what `inference_of` takes, or the id that it gives, of this process or an earlier one. `value` is a
         bool, a number in [0, 1], a text, or a demonstration: a dict with `answer` and perhaps `reasoning`,

@@ -201,7 +201,7 @@ class LiveRun:
             raise
 
     def _reopened(self, interruption: int, lost: int) -> tuple[Log, Sequence[v.Draft]]:
-        """Reopen the log, and update the state. What was written but never acknowledged is on record all the same. Its
+        """Reopen the log, and update the state. What was written but never acknowledged is still on record. Its
         requests were sent without their notes, so their ends are recorded with the end of the interruption."""
         self.log = self.log.reopened()
         open_ends = dict[str, v.InferenceClosed]()
@@ -473,8 +473,8 @@ class LiveRun:
         return self.frozen(self.marker).state.memory.row(memory_id)
 
     def memory(self, memory_id: str, *, curates: bool = True) -> MemoryReport:
-        """Return a memory as it is now. Raises `NotFound` for an unknown memory and, unless the key `curates`, for one
-        that is given to no model."""
+        """Return a memory in its current state. Raises `NotFound` for an unknown memory and, unless the key `curates`,
+        for one that is given to no model."""
         try:
             with self.lock:
                 found, until = item_of(self.state, memory_id), self.state.seq

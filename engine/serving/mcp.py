@@ -244,7 +244,7 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
     near = sorted(found, key=lambda name: (-found[name], name))[: asked.limit]
     search_id = ""
     if shown.live is not None:
-        with suppress(NotRecorded):  # what was found helps all the same
+        with suppress(NotRecorded):  # what was found still helps
             opened, closed = shown.live.record_search(
                 asked.query,
                 run,

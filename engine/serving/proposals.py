@@ -95,7 +95,7 @@ class _Publishes:
             if trial.is_shown and name not in self._shown.get((k, anchor), ()):
                 return f"the anchor {anchor} was not asked with the memory {name} in iteration {k}"
             if trial.is_shown and said != (before.get(anchor, False), now.get(anchor, False)):
-                return f"the anchor {anchor} was answered otherwise than the trial of the memory {name} says"
+                return f"the anchor {anchor} was answered differently from what the trial of the memory {name} says"
         return ""
 
     def _opened(self, event: v.InferenceOpened) -> str:

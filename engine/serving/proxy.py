@@ -265,7 +265,7 @@ class Proxy:
             live.submit(prepared, recording)
         except UsageError as error:
             recording.fail(Refused(400, str(error)) if task_type else error)
-        except Exception as error:  # whatever it is, the request goes on
+        except Exception as error:  # whatever it is, the request is sent
             recording.fail(error)
 
     async def _is_durable(self, recording: Recording, exchange: Exchange) -> bool:

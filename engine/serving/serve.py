@@ -75,7 +75,7 @@ async def aserve(
     stop: Callable[[], bool] = lambda: False,
     say: Callable[[str], None] = lambda words: None,
 ) -> ServeReport:
-    """Serve until `stop` says so, then finish what is under way and record what is still waiting; `begun` is called at
+    """Serve until `stop` returns true, then finish open requests and record what is still waiting; `begun` is called at
     the start.
 
     `say` reports what a publish did and, with `access_log`, each request. The file of keys is read again when it

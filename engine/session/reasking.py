@@ -124,7 +124,8 @@ def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice |
     calls, tokens_in, tokens_out, minutes, dollars = 0.0, 0.0, 0.0, 0.0, list[float | None]()
     accounts = ledger_of(reader).accounts()
     for account, use in accounts:
-        # At its own start a run asks its anchors in one way, as nothing was learned; one that goes on asks both ways.
+        # At its own start a run asks its anchors in one way, as nothing was learned; one that continues another asks
+        # both ways.
         first = 2.0 if opening < 0 else 1.0
         times = share if account.iteration > opening else first
         calls += times * use.calls

@@ -276,7 +276,7 @@ def _searched(
     for other, ident in plan.beside.items():
         left = f"it has a key of the same subject: mage-es erase {other} --subject {ident}"
         yield row("run beside", other, "nothing", left)
-    goes_on = "none can be there: a run with subjects is neither gone on from nor served"
+    goes_on = "none can be there: a run with subjects can be neither continued nor served"
     yield row("child and served runs", "", goes_on)
     asked = f"ask the provider to delete {len(ids)} replies by their ids, which the receipt has" if ids else ""
     yield row("provider", "", "cannot be reached from here" if ids else "no reply has a provider's id", asked)

@@ -92,7 +92,7 @@ evolve = blocking(aevolve)
 
 @typed
 def evolve_price(config: Config, *, from_run: Run | Path | str, prices: Prices | None = None) -> AskingPrice | None:
-    """Return what `evolve` from another run takes, by what that run took; None if it has closed no iteration of its
+    """Return what `evolve` from another run costs, judging by that run; None if it has not closed an iteration of its
     own. No model is called. Raises `UsageError` for a run without events."""
     reader = LogReader(as_run(from_run).log_path)
     first_event(reader)

@@ -223,7 +223,7 @@ def _named(path: Path) -> Iterator[None]:
     try:
         yield
     except (OddFile, NotADirectoryError) as error:
-        what = error.strerror if isinstance(error, OddFile) else "no folder, or is in one that is none"
+        what = error.strerror if isinstance(error, OddFile) else "not a folder, or inside something that is not one"
         raise LogDamaged(f"{path} is {what}. Restore it from a copy of the run.") from error
     except OSError as error:
         if path.is_symlink() and error.errno in (errno.ENOENT, errno.ELOOP):

@@ -243,7 +243,7 @@ def test_more_tasks_go_on_from_what_a_run_learned_with_its_settings(mage: Comman
     (empty_folder / "mine.jsonl").unlink()
     more = mage("evolve", "--from", "first", "--at", "iter-0", "--tasks", "more.jsonl", "--run-id", "second", "--yes")
     assert more.code == 0, more.err
-    assert "Goes on from first with its 30 questions and 20 new ones" in more.err
+    assert "Continues first with its 30 questions and 20 new ones" in more.err
     assert "continues from iter-0 of first, which took" in more.out and "1 of 1 iterations" in more.out
     assert json.loads(mage("runs", "show", "second", "--json").out)["parent"]["run_id"] == "first"
     for run in ("first", "second"):

@@ -116,7 +116,7 @@ class _Record:
         if (event.records, event.pooled) != decide_benefit(
             pairs, p=self._config.gate_p, is_gated=is_gated, is_start=start
         ):
-            return f"iteration {event.iteration} decided otherwise than the anchors' answers say"
+            return f"iteration {event.iteration} does not decide what the anchors' answers say"
         return ""
 
 

@@ -102,7 +102,7 @@ def _leaked(reader: LogReader, begun: BaselineStarted) -> tuple[str, int]:
     questions, _ = stored_questions(reader, first_event(reader).benchmark)
     evolution = recorded_splits(list(reader.of(SplitCommitted)), questions).evolution
     if questions and (others := sorted({*begun.learned} - {*evolution})):
-        return f"{begun.baseline} learned from {others[0]}, which is no evolution question", 0
+        return f"{begun.baseline} learned from {others[0]}, which is not an evolution question", 0
     is_examined = False
     for seq, plan in reader.numbered(QuestionPlanned):
         shown = {span.source.removeprefix("case/") for span in plan.spans if span.source.startswith("case/")}

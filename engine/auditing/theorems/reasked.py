@@ -51,7 +51,7 @@ def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
     if not problem and named and (head is None or head.seq != named[-1][1].head_seq):
         problem = f"it never had the head that event {named[-1][0]} of the run names"
     problem = problem or _unfounded(own, found, named)
-    # What a repair cut had been asked all the same, and pairs with it are in no number any more.
+    # What a repair cut was still asked, but pairs with it no longer count anywhere.
     is_cut = bool(problem) and next(reader.of(LogRepaired), None) is not None
     plans, calls = list(own.of(QuestionPlanned)), sum(1 for _ in own.of(ModelCalled))
     on_states = sum(_is_on_state(each) for each in plans)

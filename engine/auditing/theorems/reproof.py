@@ -35,6 +35,6 @@ def check_reproof(reader: LogReader, config: Config) -> Iterator[Check]:
     wrong = sorted(out.items() ^ {name: condemned[name] for name in condemned.keys() - replaced}.items())
     detail = f"{len(out)} memories went out of use, as the {len(found)} questions that were asked again say"
     if wrong:
-        detail = f"{wrong[0][0]} went out of use, or stayed, otherwise than the {len(found)} questions asked again say"
+        detail = f"{wrong[0][0]} went out of use, or stayed, against the {len(found)} questions asked again"
     bound, measured = "0 against the record", f"{len(wrong)} against the record"
     yield Check(name="re-proof", ok=not wrong, detail=detail, measured=measured, bound=bound, seq=marks["update"])

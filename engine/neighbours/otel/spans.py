@@ -327,7 +327,7 @@ class Tracing:
     def _question(
         self, group: _Group, record: v.Record, plan: v.QuestionPlanned, end_us: int, ended: Attributes
     ) -> Iterator[TraceSpan]:
-        """Yield the spans of a question and of its search; `ended` says what became of it."""
+        """Yield the spans of a question and of its search; `ended` says how it ended."""
         asked = self._texts.questions.get(plan.question_id, "") if self._texts else ""
         said = {
             _OPERATION: gen_ai.GenAiOperationNameValues.INVOKE_AGENT.value,

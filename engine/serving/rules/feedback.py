@@ -183,7 +183,7 @@ def _content(event: FeedbackGiven) -> tuple[object, ...]:
 
 
 def _proposed(setting: Setting, state: State, command: GiveFeedback, event: FeedbackGiven) -> MemoryProposed | str:
-    """Return the memory of a demonstration, or why there is none."""
+    """Return the memory that a demonstration gives, or why it gives none."""
     question = question_in(event.text, command.question)
     if command.trust != "full":
         return "Only recorded: the server was started without --learn propose, or the key's trust is not full."

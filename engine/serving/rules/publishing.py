@@ -6,7 +6,7 @@ Rules
     - A reward is about the search arm of an inference that got its memories and had a choice of arms; an inference that
       was held back, or only watched, rewards nothing. It is the mean of the last scores given to it or to its session,
       so one inference is one pull, however much feedback there is. Earlier rewards are corrected by the difference.
-    - What the guard refuses is as if it had not been published: its memories go into quarantine for good, and its
+    - What the guard refuses is as if it had not been published: its memories go into quarantine permanently, and its
       rewards are taken back, to be tried again with the feedback of the next publish.
     - What passes the guard, but no anchor can judge (rules/trials.py), goes into quarantine until a person reviews it;
       so does what a client in doubt proposes (engine/rules/doubt.py), its new cases included, with which no anchor is

@@ -65,7 +65,7 @@ class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LessonReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a language model learned, beside the rivals, and an exam of the same state with shuffled memories."""
+    """What a language model learned, next to its rivals, and an exam of the same state with shuffled memories."""
 
     tried: TryoutReport
     run: RunSummary

@@ -213,7 +213,9 @@ def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, o
         TextTable(title, ("id", "prompts", "kind", "text"), rows),
     ]
     done = f"Quarantined {name} in the run {found.id}, and {len(receipt.derived)} derived from it."
-    stay = [f"{receipt.further} more come of answers that saw what was derived: they stay."] if receipt.further else []
+    stay = (
+        [f"{receipt.further} more result from answers that saw what was derived: they stay."] if receipt.further else []
+    )
     out.report(receipt, done, *(each for each in lists if each.rows), *stay)
     out.next(
         settings.again("memory", "release", name, found.id, "--reason", "..."),

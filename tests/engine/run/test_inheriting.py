@@ -255,7 +255,7 @@ def test_another_seed_of_a_generated_benchmark_brings_other_questions(small_run:
         runtime=Runtime(observer=lambda note: notes.append(note.message)),
     )
     run = Run("other", tmp_path / "other")
-    assert any(told.startswith("Goes on from small with its ") for told in notes)
+    assert any(told.startswith("Continues small with its ") for told in notes)
     assert verify(run).ok, verify(run)
     fresh = [plan.question_id for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "fresh"]
     assert any(name.endswith("+") for name in fresh)

@@ -210,7 +210,7 @@ class Settings:
         if values["benchmark"] is None:
             raise UsageError(
                 "Name a benchmark, such as wordmath; `mage-es fetch` shows them all. "
-                "For questions of your own name their file, such as `mage-es evolve my.jsonl`."
+                "For your own questions, name their file, such as `mage-es evolve my.jsonl`."
             )
         return msgspec.convert(values, Config)
 

@@ -1,4 +1,4 @@
-"""The verb `serve`: what runs learned, put into the requests of applications on their way to a model."""
+"""The verb `serve`: what runs learned, added to the requests of applications on their way to a model."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Where runs are served, and what answers."""
+    """The address of served runs, and the upstream."""
 
     address: str
     upstream: str

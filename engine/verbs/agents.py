@@ -1,4 +1,4 @@
-"""What each of the six agents did in a run: its model calls, the events it caused, and guidance that never arrived."""
+"""What each of the six agents did in a run: its model calls, the events it caused, and missing guidance."""
 
 from __future__ import annotations
 

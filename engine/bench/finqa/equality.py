@@ -109,5 +109,5 @@ def _expression(steps: Sequence[ProgramStep], symbols: Mapping[str, str], *, str
         built.append(Application(_HEADS[step.operation], (first, second)))
         leaves.append(sum(1 if isinstance(part, str) else leaves[part] for part in parts))
     if not built or leaves[-1] > MOST_LEAVES:
-        raise _Unreadable("the program has no step, or its last step is too large to be written out")
+        raise _Unreadable("the program has no step, or its last step is too large to be expanded")
     return built[-1]

@@ -58,7 +58,7 @@ from mage_es.engine.rules.benefit import to_ask_more
 from mage_es.engine.rules.forms import rival_of, to_try
 from mage_es.engine.rules.refit import to_refit
 from mage_es.engine.rules.snapshot import is_decided, is_mastered, looks
-from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
+from mage_es.engine.rules.task_types import BATCH, BATCHES, settle_types, task_types_brief, with_reply
 from mage_es.engine.rules.writings import BRIEFS, ONTOLOGY, writings
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.seams.benchmark import Question
@@ -174,7 +174,7 @@ async def induce_types(session: Session, evolution: Sequence[Question]) -> Seque
         call = TypedCall(START, "open", "SkillDiscovery", "task_types_v1", about, brief, cut)
         reply, _ = await session.guide(call, TaskTypesReply)
         found = with_reply(found, brief, reply, session.world.setting.guarded)
-    return settled(found)
+    return settle_types(found)
 
 
 async def plan(session: Session, k: int) -> None:

@@ -26,11 +26,11 @@ from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
 from mage_es.engine.rules.action_recipes import Milestone, account_of_milestone, harvest_recipes, milestones
 from mage_es.engine.rules.bandits import posterior_of, rewarded, update_of
-from mage_es.engine.rules.briefing import seen
+from mage_es.engine.rules.briefing import teacher_knowledge
 from mage_es.engine.rules.harvest import CASE, GUESS, Met, TimesGiven, capped, is_guess, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.phases import marked
-from mage_es.engine.rules.probation import counted
+from mage_es.engine.rules.probation import count_tosses
 from mage_es.engine.rules.recall import compare
 from mage_es.engine.rules.reproof import reproved
 from mage_es.engine.rules.setting import Setting
@@ -75,7 +75,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *(_missed(setting, state, command, verdicts) if setting.config.cases else ()),
         *(reproved(setting, state, harvested) if setting.reproves(command.iteration) else ()),
         *compare(setting, state, command.iteration, verdicts, command.questions),
-        *counted(state, command.iteration, verdicts),
+        *count_tosses(state, command.iteration, verdicts),
         *_action_recipes(setting, state, command.iteration, verdicts),
         *revised_types(setting, state, command.iteration, command.doubtful),
     ]
@@ -162,7 +162,7 @@ def _missed(
     met, ordinal = Met(state.memory), len(verdicts)
     for verdict in verdicts:
         question = command.questions[verdict.question_id]
-        answer, solution = seen(setting, question)
+        answer, solution = teacher_knowledge(setting, question)
         # An episode has no right answer.
         if verdict.correct or not answer or setting.traits.is_open_ended or state.memory.latest_failure(question.id):
             continue

@@ -11,7 +11,7 @@ from itertools import islice
 
 from mage_es.engine.briefs import FailureCase, NavigatorBrief, NavigatorReply, SkillStanding
 from mage_es.engine.commands import PlanIteration
-from mage_es.engine.rules.briefing import Detail, clipped, fitted, seen
+from mage_es.engine.rules.briefing import Detail, clipped, fitted, teacher_knowledge
 from mage_es.engine.rules.curriculum import learnable
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.randomness import shuffled
@@ -148,7 +148,7 @@ def _failure(setting: Setting, state: State, question: Question, detail: Detail)
     return FailureCase(
         question_id=question.id,
         question=clipped(question.question, detail.text // 2),
-        answer=clipped(seen(setting, question).answer, detail.text // 2),
+        answer=clipped(teacher_knowledge(setting, question).answer, detail.text // 2),
         wrong_answer=clipped(state.questions.wrong_answer(question.id), detail.text // 2),
     )
 

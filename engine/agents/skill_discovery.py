@@ -44,7 +44,7 @@ from mage_es.engine.briefs import (
 )
 from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.authoring import LEAST_SUPPORT, PRINCIPLES_PER_TARGET, SLOT_LENGTH
-from mage_es.engine.rules.briefing import Detail, clipped, fitted, shown, window
+from mage_es.engine.rules.briefing import Detail, case_for_teacher, clipped, fitted, window
 from mage_es.engine.rules.curriculum import candidates_of, select_targets
 from mage_es.engine.rules.harvest import CASE, reasoning_of
 from mage_es.engine.rules.ingredients import without
@@ -107,7 +107,9 @@ def ontology_brief(
 
     def sampled(name: str, detail: Detail) -> TaskTypeSample:
         few = samples[name][: min(SAMPLES_PER_TYPE, (detail.cases + 1) // 2)]
-        return TaskTypeSample(task_type=name, samples=tuple(shown(setting, question, detail) for question in few))
+        return TaskTypeSample(
+            task_type=name, samples=tuple(case_for_teacher(setting, question, detail) for question in few)
+        )
 
     def brief_of(detail: Detail) -> OntologyBrief:
         types = tuple(sampled(name, detail) for name in sorted(samples))
@@ -338,7 +340,7 @@ class _Asking:
 
     def _case(self, verdict: AnswerJudged, detail: Detail) -> FailureCase:
         question = self.questions[verdict.question_id]
-        case = shown(self.setting, question, detail)
+        case = case_for_teacher(self.setting, question, detail)
         about = f"{question.question} {case.answer} {case.solution} {verdict.answer}"
         said = account_of(self.state, "evaluate", verdict)
         context = window(question.context, about, detail.context, answer=case.answer)
@@ -350,7 +352,7 @@ class _Asking:
         )
 
     def _plainly(self, verdicts: Sequence[AnswerJudged], detail: Detail, **changes: str) -> tuple[Case, ...]:
-        cases = (shown(self.setting, self.questions[each.question_id], detail) for each in verdicts)
+        cases = (case_for_teacher(self.setting, self.questions[each.question_id], detail) for each in verdicts)
         return tuple(msgspec.structs.replace(case, **changes) for case in cases)
 
     def _solved(
@@ -358,7 +360,7 @@ class _Asking:
     ) -> tuple[SolvedCase, ...]:
         return tuple(
             SolvedCase(
-                **msgspec.structs.asdict(shown(self.setting, self.questions[verdict.question_id], detail)),
+                **msgspec.structs.asdict(case_for_teacher(self.setting, self.questions[verdict.question_id], detail)),
                 reply=clipped(account_of(self.state, "evaluate", verdict), detail.text) if with_replies else "",
             )
             for verdict in right[: detail.solved]

@@ -21,7 +21,7 @@ from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.effect import Without, asked_without, to_ask
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.memories import MemoryItem, named
+from mage_es.engine.run.memories import MemoryItem, full_id
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
@@ -172,7 +172,7 @@ def _measured(learned: OnRecord, memory: str, kind: str, task_type: str, top: in
         )
     items = learned.items
     if memory:
-        name = named(memory, items)
+        name = full_id(memory, items)
         return [MemoryGroup(name, "memory", frozenset((name,)))]
     if not given:
         if top < 1:

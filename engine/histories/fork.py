@@ -22,8 +22,8 @@ from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import open_world
 from mage_es.engine.seams.benchmark import Benchmark
-from mage_es.engine.session.beginning import begun
-from mage_es.engine.verbs.evolve import given
+from mage_es.engine.session.beginning import store_questions
+from mage_es.engine.verbs.evolve import data_from_python
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.preflight import room_for_briefs
 from mage_es.events.errors import PrerequisiteError, UsageError
@@ -74,12 +74,12 @@ def fork(
     folder = run.path.resolve().parent if runs_dir is None else Path(runs_dir)
     execution = with_own_models(config).execution if config else ""
     parent = read_parent(run, at, runs_dir=folder, prices=prices or Prices(), execution=execution)
-    config, benchmark = given(checked(config or parse(parent.started.config)), tasks, scorer, benchmark)
+    config, benchmark = data_from_python(checked(config or parse(parent.started.config)), tasks, scorer, benchmark)
     room = _room(with_own_models(config).guidance)
     world = open_world(config, data_dir=data_dir, benchmark=benchmark, guidance_room=room, parent=parent)
     made = create_run(folder, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with made.begin(past=parent.past) as log:
-        log.append(decide(world.setting, State(), begun(made, log, world)))
+        log.append(decide(world.setting, State(), store_questions(made, log, world)))
     return ForkReport(
         run_id=made.id,
         path=str(made.path),

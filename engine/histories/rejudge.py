@@ -38,7 +38,7 @@ from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.engine.session.judge import opinion, template_of
 from mage_es.engine.session.reasking import AskingPrice, Replies, asking_again, replies_of
-from mage_es.engine.verbs.agreement import Agreement, JudgeCase, Opinion, agreement, shown
+from mage_es.engine.verbs.agreement import Agreement, JudgeCase, Opinion, agreement, verdict_for_judge
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.facts.private import ERASED
@@ -228,7 +228,7 @@ def _led(answers: _Answers, answer: _Answer, replies: Replies) -> Opinion | Ask:
     world, case, heard = answers.world, answer.case, list[ModelCalled]()
     if not case.text.strip():
         return Opinion()
-    course = opinion(case.question, shown(case), template_of(world.benchmark), world.setting.templates)
+    course = opinion(case.question, verdict_for_judge(case), template_of(world.benchmark), world.setting.templates)
     try:
         move = next(course)
         while called := replies.get((move.tier, move.request.sha256)):

@@ -55,7 +55,7 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.inheriting import inheritance, last_inherited
-from mage_es.engine.run.memories import bare_setting, named
+from mage_es.engine.run.memories import bare_setting, full_id
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, state_of
@@ -337,7 +337,7 @@ def _summed(
 def _names(learned: OnRecord, without: Sequence[str]) -> frozenset[str]:
     if isinstance(without, str):
         raise UsageError(f"without is {without!r}: give a list of ids.")
-    return frozenset(named(name, learned.items) for name in without)
+    return frozenset(full_id(name, learned.items) for name in without)
 
 
 def _wanted(learned: OnRecord, names: frozenset[str]) -> list[Without]:

@@ -1,7 +1,7 @@
 """How much of a question a brief shows: as much as the teacher may see and the budget allows.
 
 Rules
-    - `seen` is the only place where a right answer or the data set's own solution gets into a brief.
+    - `teacher_knowledge` is the only place where a right answer or the data set's own solution gets into a brief.
     - A brief that is too long shows less of every text, then fewer questions. The cut is recorded as an event.
     - When a context is cut, the passages that hold the answer (if it is known) stay first, then those that share the
       rarest words with the question.
@@ -57,7 +57,7 @@ class Known(NamedTuple):
     solution: str
 
 
-def seen(setting: Setting, question: Question) -> Known:
+def teacher_knowledge(setting: Setting, question: Question) -> Known:
     """Return the right answer and the data set's own solution, without the answer at its end."""
     match setting.config.teacher_sees:
         case "errors":
@@ -75,9 +75,9 @@ def _without_answer(solution: str, answer: str) -> str:
     return before if said.strip() == answer.strip() else solution.rstrip()
 
 
-def shown(setting: Setting, question: Question, detail: Detail) -> Case:
+def case_for_teacher(setting: Setting, question: Question, detail: Detail) -> Case:
     """Return a question with what the teacher may see of its answer, without its context."""
-    answer, solution = seen(setting, question)
+    answer, solution = teacher_knowledge(setting, question)
     return Case(
         question_id=question.id,
         question=clipped(question.question, detail.text),

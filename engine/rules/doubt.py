@@ -77,10 +77,10 @@ def why_doubted(memory: Memory, row: MemoryRow) -> str:
 def _of_memory(memory: Memory, task_type: str) -> Mapping[str, Doubt]:
     start = since(memory, task_type).all_answers
     rows = ((memory.row(name), vector) for _, name, vector in spread(memory, task_type, MOST))
-    return judged([(row.origin.by, memory.taught(row) < start, vector, row.answer) for row, vector in rows])
+    return clients_in_doubt([(row.origin.by, memory.taught(row) < start, vector, row.answer) for row, vector in rows])
 
 
-def judged(cases: Sequence[tuple[str, bool, NDArray[Any], str]]) -> Mapping[str, Doubt]:
+def clients_in_doubt(cases: Sequence[tuple[str, bool, NDArray[Any], str]]) -> Mapping[str, Doubt]:
     """Return the clients in doubt; each case is a client (or ""), whether it predates a change, a unit vector and an
     answer."""
     names, clients = np.unique([client for client, *_ in cases], return_inverse=True)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mage_es.engine.rules.distributions import fisher_exact
-from mage_es.engine.rules.live_gain import Difference, compared
+from mage_es.engine.rules.live_gain import Difference, compare_sides
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
 from mage_es.events.vocabulary import (
@@ -160,7 +160,7 @@ def pairs_of(wanted: Iterable[Without], reasked: Reasked) -> list[tuple[bool, bo
 
 def coin_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:
     """Return the difference, let in minus left out, over the tosses for these memories."""
-    return compared(
+    return compare_sides(
         (is_out, float(asking.right))
         for asking in found
         for is_out, hit in tosses_of(asking.planned)
@@ -190,7 +190,9 @@ def association_of(found: Sequence[Prompted], names: frozenset[str]) -> Differen
     since = min((asking.seq for asking in found if not names.isdisjoint(asking.shown)), default=0)
     others = _last(found, lambda asking: asking.seq >= since and asking.planned.task_type in types)
     unseen = [asking for name, asking in others.items() if name not in saw]
-    return compared((is_out, float(a.right)) for is_out, side in ((False, saw.values()), (True, unseen)) for a in side)
+    return compare_sides(
+        (is_out, float(a.right)) for is_out, side in ((False, saw.values()), (True, unseen)) for a in side
+    )
 
 
 def _last(found: Sequence[Prompted], is_meant: Callable[[Prompted], bool]) -> dict[str, Prompted]:

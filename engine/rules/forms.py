@@ -81,7 +81,7 @@ def to_try(state: State, asked: Sequence[str], rival: str) -> list[str]:
     return found if len(found) >= FEWEST else []
 
 
-def decided(state: State, iteration: int) -> list[FormDecided]:
+def decide_form(state: State, iteration: int) -> list[FormDecided]:
     """Return what the trial of an iteration shows; nothing if nothing was tried."""
     progress = state.progress
     if not (plans := progress.plans("form")):

@@ -39,7 +39,7 @@ class Difference(msgspec.Struct, frozen=True):
     missing: int
 
 
-def compared(pairs: Iterable[tuple[bool, float | None]]) -> Difference:
+def compare_sides(pairs: Iterable[tuple[bool, float | None]]) -> Difference:
     """Return the difference of (held back, value) pairs, one for each session; None is a session without a value."""
     known = [(is_back, value) for is_back, value in pairs if value is not None]
     one = [value for is_back, value in known if not is_back]

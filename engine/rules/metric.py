@@ -173,7 +173,7 @@ def _of_cases(
         if (row := memory.row(name)).origin.by not in in_doubt[row.task_type]
         for start in (up_to_date[row.task_type],)
     ][-MOST:]
-    cases_shown = shown([case for _, case in cases])
+    cases_shown = learn_metrics([case for _, case in cases])
     return cases_shown.metrics, frozenset(cases[place][0] for place in cases_shown.outvoted)
 
 
@@ -188,7 +188,7 @@ class _Cases(NamedTuple):
         return _Cases(self.types[places], self.vectors[places], [self.features[int(place)] for place in places])
 
 
-def shown(cases: Sequence[Placed]) -> MetricsShown:
+def learn_metrics(cases: Sequence[Placed]) -> MetricsShown:
     """Return the metrics that cases give."""
     types = [_OLD * case.is_old + case.task_type for case in cases]
     known = _Cases(

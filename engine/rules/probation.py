@@ -18,7 +18,7 @@ PROBATION = 0.2
 """Probability with which an imported memory is left out of a prompt: a fifth of the prompts pay for the comparison."""
 
 
-def counted(state: State, iteration: int, verdicts: Iterable[AnswerJudged]) -> Iterator[ProbationCounted]:
+def count_tosses(state: State, iteration: int, verdicts: Iterable[AnswerJudged]) -> Iterator[ProbationCounted]:
     """Yield the count for each run whose memories are on probation and were tossed for in this iteration."""
     if not (brought := state.probation.brought()):
         return

@@ -13,7 +13,7 @@ Rules
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.rules.benefit import is_last, outdated
-from mage_es.engine.rules.briefing import seen
+from mage_es.engine.rules.briefing import teacher_knowledge
 from mage_es.engine.rules.harvest import CASE, Met, new_memory
 from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.engine.rules.setting import Setting
@@ -58,7 +58,7 @@ def _case(setting: Setting, state: State, command: TakeSnapshot, place: int, nam
         question_id=name,
         question=question.question,
         reasoning="",
-        answer=seen(setting, question).answer,
+        answer=teacher_knowledge(setting, question).answer,
         steps=(),
         origin=Origin(facts=(verdict,), saw=setting.config.teacher_sees, by=giver_of(question)),
         iteration=command.iteration,

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import Config
 from mage_es.engine.rules.benefit import benefit_of
-from mage_es.engine.rules.forms import ENOUGH, decided, rival_of
+from mage_es.engine.rules.forms import ENOUGH, decide_form, rival_of
 from mage_es.engine.rules.guard import (
     Accepted,
     Accuracy,
@@ -75,7 +75,7 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
         if decision.restore is None
         else SlotsRolledBack(iteration=iteration, to_iteration=decision.restore)
     )
-    learned = (*benefit_of(setting, state, iteration), *decided(state, iteration))
+    learned = (*benefit_of(setting, state, iteration), *decide_form(state, iteration))
     cases = refitted(setting, state, command)
     drafts = marked(iteration, "snapshot", (*carried, verdict, *learned, consequence, *cases))
     known = state.benefit.last

@@ -28,7 +28,7 @@ def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool
     return tuple(found)
 
 
-def gone_on(world: World) -> tuple[str, ...]:
+def continuation(world: World) -> tuple[str, ...]:
     """Return a sentence on what a new run continues from, and what its splits keep separate; () if it does not continue
     another."""
     if not (parent := world.parent):

@@ -2,7 +2,7 @@
 
 Rules
     - A run continues from a closed iteration of its parent, and its own iterations are numbered from there.
-    - It takes every event of the parent that changed what was learned (`taken`), from the parent's log, which is
+    - It takes every event of the parent that changed what was learned (`taken_types`), from the parent's log, which is
     hard-linked into its own (events/log/past.py). So nothing is copied, and the run can be replayed, verified and
       backed up without the parent. Calls, prompts and verdicts on anchors are the parent's own, and not taken. - With
       another model it drops what measured the parent's: bandits, gate and the record of recall start afresh. - It has
@@ -108,7 +108,7 @@ class Parent(NamedTuple):
         """The parent's log and what the new run's takes from it; None for a merge, which takes it in `drafts`."""
         if is_merged(self.event):
             return None
-        takes = taken(not_inherited(self.event))
+        takes = taken_types(not_inherited(self.event))
         return self.reader, Past(seq=self.event.seq, head=self.reader.head, takes=takes)
 
     def learned(self) -> Iterator[Event]:
@@ -250,7 +250,7 @@ def inherited_types(without: Collection[str] = ()) -> Collection[type[Event]]:
     return reads_of(tuple(view for view in State().digested() if view.name not in {*OWN_ACCOUNTS, *without}))
 
 
-def taken(without: Collection[str] = ()) -> tuple[Taken, ...]:
+def taken_types(without: Collection[str] = ()) -> tuple[Taken, ...]:
     """Return which events of a parent are taken. Only verdicts on questions that it learned from are: the others are
     its own."""
     evolving = {tag_of(AnswerJudged): ("purpose", tuple(sorted(EVOLVING)))}

@@ -202,7 +202,7 @@ def reported(
 def item_of(state: State, name: str) -> tuple[MemoryItem, dict[str, Any]]:
     """Return an item of a state with every field except its vector, and with why no other client is shown it, if so;
     `report_of` says what `name` may be."""
-    found = named(name, ids_of(state))
+    found = full_id(name, ids_of(state))
     thing = thing_of(state, found)
     values = msgspec.structs.asdict(thing)
     values.pop("embedding", None)
@@ -302,11 +302,11 @@ def curations(
         raise UsageError(f"The name {by!r} belongs to a rule by which the run itself decides. Give another name.")
     known = ids_of(state)
     before = Counter(getattr(event, "memory_id", "") for event in reader.of(*CURATIONS))
-    found = [(named(name, known), reason) for name, reason in items]
+    found = [(full_id(name, known), reason) for name, reason in items]
     return [Curate(name, action, reason=reason, by=by, ordinal=1 + before[name]) for name, reason in found]
 
 
-def named(name: str, known: Collection[str]) -> str:
+def full_id(name: str, known: Collection[str]) -> str:
     """Return the id that `name` is or abbreviates. Raises `UsageError` unless there is exactly one."""
     if name in known:
         return name

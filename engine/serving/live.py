@@ -46,8 +46,8 @@ from mage_es.engine.serving.rules.feedback import (
     Feedback,
     GiveFeedback,
     draft_of,
+    feedback_event,
     give_feedback,
-    given,
     not_found,
     question_in,
 )
@@ -374,7 +374,7 @@ class LiveRun:
 
         def decided() -> Sequence[v.Draft]:
             # Looked up under the lock, so that of two with the same idempotency key at once, one is first.
-            event = given(said, key=key, session=command.session)
+            event = feedback_event(said, key=key, session=command.session)
             known = self.log.recorded(draft_of(event).coordinates)
             earlier = known.event if known and isinstance(known.event, v.FeedbackGiven) else None
             setting, state = self.world.setting, self.state
@@ -392,7 +392,7 @@ class LiveRun:
 
     def _understood(self, said: Feedback, key: str, trust: v.Trust) -> GiveFeedback:
         """Return feedback with everything known about its subject."""
-        event = given(said, key=key, session=said.session_id)
+        event = feedback_event(said, key=key, session=said.session_id)
         command = GiveFeedback(said, key, trust, self._session_of(said, key))
         if event.kind != "demonstration":
             return command

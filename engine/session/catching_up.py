@@ -23,13 +23,13 @@ def pending_course(
 ) -> tuple[PendingCourse, bool]:
     """Return the course at its first unrecorded move, and whether its prompt renders as planned."""
     course, recorded = planned_course(world, state, planned), partial(recorded_fact, state.progress, phase, planned)
-    pending, first = led(world, planned, course, recorded, causation=causation, has_judge=has_judge)
+    pending, first = catch_up(world, planned, course, recorded, causation=causation, has_judge=has_judge)
     # A recalled answer has no prompt: its first call is the judge's.
     request = first.request if isinstance(first, Ask) and first.tier == "execution" else None
     return pending, request is None or sha256_text(request.text) == planned.prompt_sha256
 
 
-def led(
+def catch_up(
     world: World,
     planned: QuestionPlanned,
     course: Course,

@@ -19,9 +19,9 @@ from mage_es.engine.run.memories import (
     bare_setting,
     curations,
     deciders,
+    full_id,
     ids_of,
     items_of,
-    named,
     report_of,
 )
 from mage_es.engine.run.world import first_event, state_of
@@ -106,7 +106,7 @@ def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") 
     run = as_run(run)
     with _writing(run, name, "quarantine") as log:
         reader, state = _folded(run, "latest")
-        whole = named(name, ids_of(state))
+        whole = full_id(name, ids_of(state))
         found = lineage_of(reader, state, whole)
         in_use = [each for each in found.derived if status_of(state, each) not in OUT_OF_USE]
         items = [(whole, reason), *((each, f"derived from {whole}: {reason}") for each in in_use)]

@@ -69,7 +69,7 @@ def draft_of(event: FeedbackGiven | MemoryProposed) -> Draft:
     return Draft(event=event, iteration=-1, phase="serve", ordinal=ordinal)
 
 
-def given(said: Feedback, *, key: str, session: str) -> FeedbackGiven:
+def feedback_event(said: Feedback, *, key: str, session: str) -> FeedbackGiven:
     """Return feedback to record, which is not yet trusted; `session` is the inference's, or the one named. Raises
     `UsageError` for an invalid value, or a text that is too long or not valid Unicode."""
     names = {"metric": said.metric, "idempotency_key": said.idempotency_key}
@@ -152,7 +152,7 @@ def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list
         UsageError: The value is not valid, or a text is too long.
         Conflict: Different feedback exists under the same idempotency key.
     """
-    event = given(command.said, key=command.key, session=command.session)
+    event = feedback_event(command.said, key=command.key, session=command.session)
     if command.earlier:
         if _content(command.earlier) != _content(event):
             raise Conflict(

@@ -84,7 +84,7 @@ def learned(world: World, state: State, *, is_trial: bool) -> Preparing:
     moves = lessons(method, world, state, begun.learned)
     move = next(moves, None)
     while move is not None and not (isinstance(move, Lesson) and not move.is_settled(state)):
-        move = after(moves, "" if isinstance(move, Lesson) else written(world, state, move.ask))
+        move = after(moves, "" if isinstance(move, Lesson) else writer_text(world, state, move.ask))
     return move.asked_by if is_trial and isinstance(move, Lesson) else method
 
 
@@ -192,7 +192,7 @@ def after(asking: Generator[_Yielded, Any, None], answer: object) -> _Yielded | 
         return None
 
 
-def written(world: World, state: State, ask: Ask) -> str:
+def writer_text(world: World, state: State, ask: Ask) -> str:
     """Return a writer's text from the log, "" if it was lost, is not text or quotes a guarded question."""
     called = state.progress.call_at(LEARNING_AT, note_key(ask))
     if called is None or reason_of(called) in ("looped", "empty", "refused"):

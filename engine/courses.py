@@ -7,7 +7,7 @@ it what is recorded and continues from there, and `show` walks through it withou
 Rules
     - A course reads nothing of a fact that may differ between runs (such as its latency).
     - The fact of a move is durable before the next move is made (for an episode's step, before the one after that).
-    Scoring leaves no fact.
+      Scoring leaves no fact.
 """
 
 from collections.abc import Callable, Generator

@@ -1,5 +1,8 @@
-"""What each task type is served, and in which form, by the paired record of the anchors at the last snapshot. Rules -
-The record comes from `benefit.decided`; nothing is compared here. - Without one, what was learned is served, untested.
+"""What each task type is served, and in which form, by the paired record of the anchors at the last snapshot.
+
+Rules
+    - The record comes from `benefit.decided`; nothing is compared here.
+    - Without one, what was learned is served, untested.
 """
 
 from typing import Any, ClassVar

@@ -1,12 +1,12 @@
 """The fold: the state of a run is what its events say, one after another, and nothing else.
 
 Rules
-    - The same function makes the live state, the replayed state and the state of an exam: an event goes to
-      every projection that reads its type.
-    - A fold reads only the types and fields that some projection declares; what it skips cannot change anything. - If a
-    state has a snapshot, each view is loaded on first use: from the snapshot if its digest matches the log, else from
-    the log. Applying an event loads all of them. Digests do not cover all of slots, ledger and texts, so these are
-    never taken from a snapshot.
+    - The same function makes the live state, the replayed state and the state of an exam: an event goes to every
+      projection that reads its type.
+    - A fold reads only the types and fields that some projection declares; what it skips cannot change anything.
+    - If a state has a snapshot, each view is loaded on first use: from the snapshot if its digest matches the log, else
+      from the log. Applying an event loads all of them. Digests do not cover all of slots, ledger and texts, so these
+      are never taken from a snapshot.
 """
 
 import gc

@@ -2,7 +2,7 @@
 
 Rules
     - A pruned pattern never comes back into use. It stays stored, and is still counted, so that it is not abstracted
-    again.
+      again.
 """
 
 from typing import Any, ClassVar

@@ -2,7 +2,7 @@
 
 Rules
     - Recorded work is not done again: after a crash, a planned question, a call with its reply, and an answer with its
-    verdict (or with its failure) are looked up here by key.
+      verdict (or with its failure) are looked up here by key.
     - The purpose of a question tells its phase: fresh and revisited ones belong to EVALUATE, anchors to SNAPSHOT (also
       before iteration 0), those that are asked without what was learned to the opening of an iteration, those that try
       another form of prompts to a separate phase, the rest to the exam. EVALUATE's part stays until the iteration is

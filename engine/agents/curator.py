@@ -6,14 +6,14 @@ Rules
       skill says nothing by itself about the other skills. Rewards count every answer of the iteration; without bandits
       there are none.
     - Every correct answer becomes a success memory, a case: with the reasoning of its reply if there is any, or else as
-    question and answer; if it occurs again, it is reinforced. A tool's result is not reasoning, and neither is a
-    truncated reply.
+      question and answer; if it occurs again, it is reinforced. A tool's result is not reasoning, and neither is a
+      truncated reply.
     - Every wrong one also becomes a case at once, with the right answer if the run may show that to a teacher; a
-    correction that guidance writes about it replaces it.
+      correction that guidance writes about it replaces it.
     - A label or option that is right without reasoning may be right by chance; `is_guess` marks such cases. An unmarked
-    memory of the same case replaces a marked one.
+      memory of the same case replaces a marked one.
     - An episode of an open-ended benchmark yields one case for each achievement (rules/action_recipes.py), and all its
-    recipes.
+      recipes.
 """
 
 from collections import Counter, defaultdict

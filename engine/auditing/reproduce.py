@@ -5,7 +5,7 @@ Rules
       reply, each answer scored again.
     - A share of the execution model's calls, drawn by a seed, is repeated, as far as their models can be reached.
     - A stand-in must give the same replies. A served model need not, even at temperature 0; but if it is right
-    significantly less often than the recorded replies, these are not its own.
+      significantly less often than the recorded replies, these are not its own.
     - Nothing is recorded.
 """
 

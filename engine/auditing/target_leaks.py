@@ -12,9 +12,9 @@ Rules
     - Only a benchmark's own types count (`metadata`). One derived from texts is a function of the text. Where each type
       is a task of its own (`is_type_asked`, as in STBench), neither types nor ids count.
     - An id gives the answer away by what is left without its numbers (`billing-17`), or by containing the answer
-    itself, compared with the ids of other questions. An id that is only a row number says nothing.
+      itself, compared with the ids of other questions. An id that is only a row number says nothing.
     - A split gives the answer away if all but a few held-out questions have one answer that is rarer among the
-    questions learned from.
+      questions learned from.
     - Seven tests at most, each at 1 in 1,000: a run without a leak fails by chance at most once in 140.
 """
 

@@ -1,5 +1,6 @@
-"""The benchmarks of the paper by name: how each is opened, with which models and sizes, and where its files are. A
-benchmark's code is imported only when it is opened.
+"""The benchmarks of the paper by name: how each is opened, with which models and sizes, and where its files are.
+
+A benchmark's code is imported only when it is opened.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Rules
       `answer` (the target), `options` (the choices) and `prediction` (what the model said).
     - Only the first epoch of a sample becomes a row.
     - A column `subject` is dropped: in Inspect's data sets it is a field of knowledge, here the person that a task is
-    about.
+      about.
 """
 
 from __future__ import annotations

@@ -62,8 +62,9 @@ def _parsed(spec: str) -> ModelSpec:
 
 
 class LateEmbedder:
-    """The embedder of a run that is only read. It is opened for the first text, so most readers never open it. It
-    describes itself as the run's first event does, and checks that when it is opened."""
+    """The embedder of a run that is only read. It is opened for the first text, so most readers never open it.
+
+    It describes itself as the run's first event does, and checks that when it is opened."""
 
     def __init__(self, started: RunStarted) -> None:
         self.name = started.embedder

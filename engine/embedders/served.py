@@ -2,7 +2,7 @@
 
 Rules
     - A transient failure is retried with growing waits. A permanent failure ends the command, and the run can be
-    resumed.
+      resumed.
 """
 
 from __future__ import annotations

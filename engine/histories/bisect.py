@@ -3,13 +3,13 @@
 Rules
     - A metric is read off the log, without a model. What its iteration changed is what `diff` knows.
     - A question is asked as an exam at that moment would ask it: on the state that a replay to its marker gives, with
-    frozen bandits. Nothing is learned from it.
+      frozen bandits. Nothing is learned from it.
     - Then it is asked with prompts between the last one before the flip and the first one after it: memories that only
-    the former shows are removed one by one, then those that only the latter shows are added. So the answer flips
-    because a memory appeared or disappeared, or because of something else that changed.
+      the former shows are removed one by one, then those that only the latter shows are added. So the answer flips
+      because a memory appeared or disappeared, or because of something else that changed.
     - The price is known in advance, and replies on record cost nothing. New questions are recorded like those that
-    `effect` asks again (session/reasking.py), so that the same call continues after a stop, and is free later. A flip
-    that took calls to find is recorded with the two prompts around it.
+      `effect` asks again (session/reasking.py), so that the same call continues after a stop, and is free later. A flip
+      that took calls to find is recorded with the two prompts around it.
 """
 
 from __future__ import annotations
@@ -89,11 +89,13 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
-    """When a `metric`, or the answer to a `question` (the other is ""), changed. `flips` are the markers at which it
-    changes sides, as far as known; the first is the one that was found: it flips between `before` and `after`. Without
-    flips both ends agree. `change` is what the iteration of a metric's flip changed. For a question, `prompt` has the
-    memories that differ, and `cause` the id of the one that flips the answer, or "" if `rest` does: everything else
-    that differs between the two prompts. `asks` and `calls` were made by this call.
+    """When a `metric`, or the answer to a `question` (the other is ""), changed.
+
+    `flips` are the markers at which it changes sides, as far as known; the first is the one that was found: it flips
+    between `before` and `after`. Without flips both ends agree. `change` is what the iteration of a metric's flip
+    changed. For a question, `prompt` has the memories that differ, and `cause` the id of the one that flips the answer,
+    or "" if `rest` does: everything else that differs between the two prompts. `asks` and `calls` were made by this
+    call.
     """
 
     run_id: str
@@ -154,9 +156,9 @@ async def abisect(
     Raises:
         UsageError: Neither or both of metric and question are given, or it does not exist; a marker does not belong to
         a closed iteration, or has no value. For a question: questions are episodes, `execution` is not the run's own
-        model, or dollars are limited and it has no price. PrerequisiteError: The run's world is missing, the model
-        cannot be reached, or an answer has no verdict. Interrupted: The runtime's `stop` returned true, or one of its
-        `limits` was reached; the same call continues.
+        model, or dollars are limited and it has no price.
+        PrerequisiteError: The run's world is missing, the model cannot be reached, or an answer has no verdict.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """
     run, runtime = as_run(run), runtime or Runtime()
     if bool(metric) == bool(question):

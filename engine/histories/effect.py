@@ -1,11 +1,13 @@
-"""The verb `effect`: what a memory, a kind of memory or those of a task type are worth (rules/effect.py). Rules - Only
-the pairs cost calls. Their price is known in advance, and none is made unless the caller says so.
+"""The verb `effect`: what a memory, a kind of memory or those of a task type are worth (rules/effect.py).
+
+Rules
+    - Only the pairs cost calls. Their price is known in advance, and none is made unless the caller says so.
     - What is asked again is recorded in a log of its own within the run: the plan without the memories, the calls, the
       verdict. Another `effect` pays nothing for it. The run's own log records the results, and its digests do not
       change.
     - A reply that a log of the run has for the same request, by its hash, is not asked for again (session/reasking.py).
     - A prompt is made on the state at which it was planned. One that this program would word differently is skipped,
-    since its pair would differ in more than the memories.
+      since its pair would differ in more than the memories.
 """
 
 from __future__ import annotations
@@ -99,8 +101,8 @@ async def aeffect(
     Raises:
         UsageError: More than one of them is given, it does not exist, or it is not text in a prompt (a tool, a recipe).
         With `reask`: `execution` is not the run's own model, or dollars are limited and it has no price.
-        PrerequisiteError: The run's world is missing, or the model cannot be reached. Interrupted: The runtime's `stop`
-        returned true, or one of its `limits` was reached; the same call continues.
+        PrerequisiteError: The run's world is missing, or the model cannot be reached.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """
     run, runtime = as_run(run), runtime or Runtime()
     learned, made, unclear = on_record(run), 0, 0

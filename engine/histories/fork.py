@@ -1,7 +1,11 @@
-"""The verb `fork`: a new run with what another had learned by some moment, without its future and without a copy. Rules
-- No model is called, and the other run does not change. Its log is hard-linked into the new run's, so the other may be
-deleted. - The new run is only started: `resume` takes it through its iterations, as if `evolve` had been stopped at its
-very start. - The time needed grows with the length of the other's log, not with what it learned: nothing is folded.
+"""The verb `fork`: a new run with what another had learned by some moment, without its future and without a copy.
+
+Rules
+    - No model is called, and the other run does not change. Its log is hard-linked into the new run's, so the other may
+      be deleted.
+    - The new run is only started: `resume` takes it through its iterations, as if `evolve` had been stopped at its very
+      start.
+    - The time needed grows with the length of the other's log, not with what it learned: nothing is folded.
 """
 
 from __future__ import annotations
@@ -61,12 +65,13 @@ def fork(
     prices: Prices | None = None,
 ) -> ForkReport:
     """Start a run with what another had learned at a closed iteration, and return what it has; `resume` continues it.
+
     It has the other's settings, unless a `config` gives others, and its questions besides those of `tasks`. `benchmark`
     is the object that the run began with, if it got one from Python. It is created next to the other, or in `runs_dir`.
 
     Raises:
         UsageError: There is no such closed iteration, the run is a baseline or has subjects, the configuration is of
-            another benchmark, or the name is taken.
+        another benchmark, or the name is taken.
         PrerequisiteError: A data set is missing, or the disk refuses.
         LogDamaged: The log fails its checksums.
     """

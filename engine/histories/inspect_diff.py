@@ -2,11 +2,12 @@
 
 Rules
     - Samples are the same if their id and input are: Inspect numbers samples that have no id, so in another order of
-    the data set other samples get the same numbers.
+      the data set other samples get the same numbers.
     - Every score that both logs have, by its name, is compared; a score with parts part by part. Values become numbers
-    as in Inspect's own metrics (C 1, P 0.5, I and N 0), epochs their mean. Samples that one side did not score are left
-    out. - Won samples score higher after, lost ones lower. For right and wrong the interval is exact, else from
-      resamples; p is that of the exact sign test (engine/run/exams.py, `by_question`).
+      as in Inspect's own metrics (C 1, P 0.5, I and N 0), epochs their mean. Samples that one side did not score are
+      left out.
+    - Won samples score higher after, lost ones lower. For right and wrong the interval is exact, else from resamples; p
+      is that of the exact sign test (engine/run/exams.py, `by_question`).
 """
 
 from __future__ import annotations

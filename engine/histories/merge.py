@@ -2,8 +2,9 @@
 
 Rules
     - No model is called, and neither run changes. The new run's log has everything that it took, so it no longer needs
-    them. - It is finished at once: it can be examined and served, and `evolve --from` continues it. There a coin
-    decides whether its memories are shown, until their effect is not negative (rules/probation.py).
+      them.
+    - It is finished at once: it can be examined and served, and `evolve --from` continues it. There a coin decides
+      whether its memories are shown, until their effect is not negative (rules/probation.py).
     - It has the settings of the first run, with room for the anchors and held-out questions of both.
 """
 
@@ -71,8 +72,9 @@ def merge(
 
     Raises:
         UsageError: The runs differ in benchmark, models, or how questions are asked and answers read; one has not
-        closed an iteration, is a baseline or has subjects; or the name is taken. PrerequisiteError: A data set is
-        missing, or a copy lacks its gold answers. LogDamaged: A log fails its checksums.
+        closed an iteration, is a baseline or has subjects; or the name is taken.
+        PrerequisiteError: A data set is missing, or a copy lacks its gold answers.
+        LogDamaged: A log fails its checksums.
     """
     runs = [as_run(each) for each in (run, other)]
     folder = runs[0].path.resolve().parent if runs_dir is None else Path(runs_dir)

@@ -2,10 +2,10 @@
 
 Rules
     - The new run holds back what either run holds back, as an anchor or for exams. It takes no memory of the other that
-    is about such a question, resembles one, or was made from the answer to one. A question that was an anchor
-      of one run and held out by the other is an anchor: it may have decided what was kept.
+      is about such a question, resembles one, or was made from the answer to one. A question that was an anchor of one
+      run and held out by the other is an anchor: it may have decided what was kept.
     - Questions with the same text are one. If different ones have the same id, the second gets a new id; the runs are
-    put into a canonical order first, so `merge A B` and `merge B A` give the same.
+      put into a canonical order first, so `merge A B` and `merge B A` give the same.
 """
 
 from __future__ import annotations

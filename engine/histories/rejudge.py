@@ -1,14 +1,16 @@
-"""The verb `rejudge`: recorded answers judged again, by a model or another scorer, beside the verdicts on record. Rules
-- Nothing in the run changes: its verdicts and what it learned from them, its exams, its digests.
+"""The verb `rejudge`: recorded answers judged again, by a model or another scorer, beside the verdicts on record.
+
+Rules
+    - Nothing in the run changes: its verdicts and what it learned from them, its exams, its digests.
     - The answers are those of one exam; of a run without exams, those to the questions that it learned from; of a
       baseline, its own.
     - A judge sees question, right answer and answer, as in a run (session/judge.py), whatever the scorer says.
-    Truncated, refused and empty answers are wrong, and no judge sees them. An opinion that is unreadable or missing
-    counts as wrong, and is counted separately (verbs/agreement.py).
+      Truncated, refused and empty answers are wrong, and no judge sees them. An opinion that is unreadable or missing
+      counts as wrong, and is counted separately (verbs/agreement.py).
     - An answer that the scorer left undecided does not count towards agreement: there is nothing to agree with.
     - Only a judge costs calls. They are recorded where `effect` records what it asks again (session/reasking.py), so
-    that the same call continues after a stop, and is free later; equal answers to one question are judged once. -
-    Another scorer reads the reply of the question's last call, or the answer itself if it has no reply.
+      that the same call continues after a stop, and is free later; equal answers to one question are judged once.
+    - Another scorer reads the reply of the question's last call, or the answer itself if it has no reply.
 """
 
 from __future__ import annotations
@@ -67,9 +69,11 @@ class RejudgedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 class RejudgeReport(msgspec.Struct, frozen=True, kw_only=True):
     """The answers of an `exam` (or if "", those to the questions that the run learned from, or a baseline's), judged
-    again `by` a model or a scorer. Of `total` questions `right` are right on record, and `now` would be. `lost` ones
-    have no answer and are wrong either way. `undecided` ones are not right on record; `agreement` is over the others.
-    `erased` ones cannot be read here, and are not counted anywhere. `made` calls were made now.
+    again `by` a model or a scorer.
+
+    Of `total` questions `right` are right on record, and `now` would be. `lost` ones have no answer and are wrong
+    either way. `undecided` ones are not right on record; `agreement` is over the others. `erased` ones cannot be read
+    here, and are not counted anywhere. `made` calls were made now.
     """
 
     run_id: str

@@ -3,18 +3,18 @@ another guard or gate decides, as far as its record says (rules/what_if.py).
 
 Rules
     - One step, not another run: each question as it was asked, on what the run had learned at that moment. What other
-    answers would have taught is not counted.
+      answers would have taught is not counted.
     - The answers are those of EVALUATE, each time a question was asked: which time is the last depends on whether an
-    earlier answer was right. Undecided and missing answers are not counted.
+      earlier answer was right. Undecided and missing answers are not counted.
     - `without`: a prompt that did not show the memories keeps its answer, exactly. The others count as answered when
-    asked again, if all of them were; otherwise they are estimated from the prompts for which the coin left all of the
-    memories out, if a coin was tossed. Anything else is open: then there are bounds, but no number.
+      asked again, if all of them were; otherwise they are estimated from the prompts for which the coin left all of the
+      memories out, if a coin was tossed. Anything else is open: then there are bounds, but no number.
     - `arm`: prompts for which the arm was not an alternative (not offered, or the same as another) keep their answers.
-    For the others, the arms on offer and their chances are computed again on the state of that moment, since the
+      For the others, the arms on offer and their chances are computed again on the state of that moment, since the
       record has only the chance of the arm that was drawn; a plan that does not come out as recorded is open. If each
       arm was certain, nothing can be weighted.
     - `guard`: snapshots are judged again until the first after which the run would have continued with other slots, or
-    asked other anchors. `gate` decides only what is served, so it is decided again at each snapshot.
+      asked other anchors. `gate` decides only what is served, so it is decided again at each snapshot.
     - Only asking again costs calls: they are made, recorded and paid for by `effect`.
 """
 

@@ -9,7 +9,7 @@
 Rules
     - A split is one of the three that the run committed to: evolution, anchors, held_out.
     - Right answers are in it only on request, and only with the questions: publishing them gives them to the next
-    model's training. Memories contain those of the questions that they come from, as prompts do.
+      model's training. Memories contain those of the questions that they come from, as prompts do.
     - A row with a text of a subject is left out, and counted: erasing its key would not reach it there.
     - All files are JSON Lines, since `datasets` reads a folder with one reader, and traces have no other form. What
       the columns of the tables are is in the card, so that no reader guesses it from the first rows.
@@ -87,8 +87,9 @@ def export_hf(run: Run | Path | str, to: Path | str, *, until: str = "latest", g
     Questions have their right answers and solutions only with `gold`.
 
     Raises:
-        UsageError: The folder is not empty, or there is no such marker. PrerequisiteError: This copy of the run has no
-        gold answers, and they were requested. LogDamaged: A log, or the stored questions, fail their checksums.
+        UsageError: The folder is not empty, or there is no such marker.
+        PrerequisiteError: This copy of the run has no gold answers, and they were requested.
+        LogDamaged: A log, or the stored questions, fail their checksums.
     """
     found, to = as_run(run), Path(to)
     reader = LogReader(found.log_path, opened=False)

@@ -3,13 +3,13 @@
 Rules
     - Log, samples and metrics are Inspect's own classes, and its own `write_eval_log` writes them.
     - A sample is a question. Its messages are the last conversation with the model that answers, its transcript has
-      every call, the judge's too, as its usage does, and its metadata the ids of the memories shown. - Each log is a
-      separate task: of two logs of one task, Inspect takes the earlier for a failed attempt and hides it.
+      every call, the judge's too, as its usage does, and its metadata the ids of the memories shown.
+    - Each log is a separate task: of two logs of one task, Inspect takes the earlier for a failed attempt and hides it.
     - The score `correct` is C or I, and N without an answer; an undecided answer is unscored, and in no metric. Scores
-    in between, such as F1, are in `score`. An exam that was scored again has the later verdicts.
-    - The target is the gold answer, unless this copy of the run lacks it. - No text of a subject is exported, even with
-    the keys: erasing it would not reach the export. Its sample says so, and
-      keeps the verdict.
+      in between, such as F1, are in `score`. An exam that was scored again has the later verdicts.
+    - The target is the gold answer, unless this copy of the run lacks it.
+    - No text of a subject is exported, even with the keys: erasing it would not reach the export. Its sample says so,
+      and keeps the verdict.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ def export_inspect(run: Run | Path | str, to: Path, *, until: str = "latest") ->
 
     Raises:
         UsageError: The folder is not empty, the run had no finished exam by then, or there is no such marker.
-        PrerequisiteError: The extra `inspect` is missing. LogDamaged: A log fails its checksums.
+        PrerequisiteError: The extra `inspect` is missing.
+        LogDamaged: A log fails its checksums.
     """
     require_inspect()
     from inspect_ai.log import write_eval_log

@@ -65,8 +65,9 @@ def export_otlp(
 
     Raises:
         UsageError: Both or neither of folder and endpoint are given, the folder is not empty, or there is no such
-        marker. PrerequisiteError: The extra `otel` is missing, or the collector does not accept the data. LogDamaged: A
-        log fails its checksums.
+        marker.
+        PrerequisiteError: The extra `otel` is missing, or the collector does not accept the data.
+        LogDamaged: A log fails its checksums.
     """
     sender()
     from mage_es.engine.neighbours.otel.otlp import Collector, OtlpFiles, deliver, resource_of

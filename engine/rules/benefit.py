@@ -6,7 +6,7 @@ answers of an anchor are a pair: won if only the one with what was learned is ri
 
 Rules
     - A type's own record decides if it can. With more pairs lost than won it is served bare; with significantly more
-    won than lost (one-sided exact sign test, p at most `gate_p`), it is served what was learned.
+      won than lost (one-sided exact sign test, p at most `gate_p`), it is served what was learned.
     - Any other type follows the pairs of all types together, by the same test; so does one without a pair. With
       at most FEW pairs in all no test is needed: they cannot show a gain of 20 points, so the nearest cases are served
       until more pairs are lost than won.
@@ -16,11 +16,10 @@ Rules
       few anchors: two pairs won and none lost are the least that pass at 0.25, four at 0.1. How often it is served at
       which effect, with how many anchors and types: tests/bench/benefit.py.
     - An anchor that the guard did not need to ask again keeps its last answer, given with what had been learned at that
-    point: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
+      point: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
     - If there are too few anchors to decide at the last snapshot (SURE), at most MORE questions that were learned from
-    make
-      further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of the
-      first, which were asked when nothing had been learned, are asked again, without their own cases. Otherwise the
+      make further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of
+      the first, which were asked when nothing had been learned, are asked again, without their own cases. Otherwise the
       gain that a few anchors show would be given up; a run of ten questions has two. This second look, too, passes
       something without effect with a probability of at most `gate_p`. If a rule drifts, the last questions count.
     - In a run that continues another, anchors may be older than the rule that holds now. Those of a task type are out
@@ -32,7 +31,7 @@ Rules
     - Questions that a new learner is asked again are pairs too (rules/reproof.py).
     - A rollback takes back no memory, so it does not change the record.
     - Without anchors, questions asked once more are the only pairs. Without any pair nothing is tested: what was
-    learned is served, and every page says that it was not tested.
+      learned is served, and every page says that it was not tested.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

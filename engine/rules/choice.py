@@ -10,7 +10,7 @@ Rules
     - All choices of one phase read the state at the phase's start, in question-id order; earlier pulls planned
       in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
     - A donor (the shuffled control of an exam) gives memories and principles, except those from a case that the
-    question itself would have got; arms, chain and tool stay the question's.
+      question itself would have got; arms, chain and tool stay the question's.
 """
 
 from collections import defaultdict

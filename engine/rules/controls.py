@@ -11,8 +11,8 @@ Rules
     - Only `permuted` is a null: memories of unlike questions can mislead, and make things worse than at the start.
     - Principles, strategies, tools and what a skill was taught hold no case's answer: `permuted` leaves them alone, and
       so does `shuffled` if there is only one skill.
-    - `bare`: nothing that was learned, as at the start. The remaining accuracy is the model's own. - The exam's gold
-    answers are not used: a donor is chosen by texts and types, a permutation by memories alone.
+    - `bare`: nothing that was learned, as at the start. The remaining accuracy is the model's own.
+    - The exam's gold answers are not used: a donor is chosen by texts and types, a permutation by memories alone.
 """
 
 import re

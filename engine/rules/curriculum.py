@@ -6,7 +6,7 @@ Rules
     - Every observed type competes, even one without failures, and being selected always resets its recency: that is
       what bounds the gap between two selections.
     - `frontier` is the rule itself, `learnable` its result for a state: PLAN uses it for its briefs, the cascade for
-    the next skill.
+      the next skill.
 """
 
 from collections.abc import Mapping, Sequence

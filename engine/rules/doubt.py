@@ -7,20 +7,22 @@ Rules
       least half of those that ask it. So a client is judged by what the others' questions would get from it, and cannot
       vouch for itself, however many cases it has.
     - A client is in doubt for a task type if its cases agree less than half as often as the others' do among
-    themselves, and significantly so (Fisher's one-sided exact test, p at most P). Of several the most certain comes
-    first; the search continues without its cases, which distort the others' record.
+      themselves, and significantly so (Fisher's one-sided exact test, p at most P). Of several the most certain comes
+      first; the search continues without its cases, which distort the others' record.
     - What a client in doubt gave is shown with its own questions only, and so is a principle that rests on its cases
       alone; no metric is learned from it. It stays in the memory, and is shown again when the record improves: with
       more right cases, or when a person takes the wrong ones out of use.
     - A newcomer gets the benefit of the doubt: some fifteen of its cases must have been asked before a test can tell.
-    If newcomers had to prove themselves first, half of what honest clients gave would wait for days. - A client with
-    its own subject is never nearest to the others' questions: without evidence there is no doubt.
+      If newcomers had to prove themselves first, half of what honest clients gave would wait for days.
+    - A client with its own subject is never nearest to the others' questions: without evidence there is no doubt.
     - Cases before a change of the rule (rules/drift.py) are compared with one another only, so that a client is not
-    judged by what was right before it arrived. - It takes three clients, or two and cases that no client gave: of two
-    who contradict each other, either may be right. With a single client nothing is compared. - Not caught: answers that
-    no two questions share; a client that is right at least half as often as the others, even if deliberately wrong
-    about one thing; one that used to be right, until its wrong cases outweigh that; one with less than one case in two
-    hundred; clients in collusion who together are nearest more often than the honest ones, who then come into doubt.
+      judged by what was right before it arrived.
+    - It takes three clients, or two and cases that no client gave: of two who contradict each other, either may be
+      right. With a single client nothing is compared.
+    - Not caught: answers that no two questions share; a client that is right at least half as often as the others, even
+      if deliberately wrong about one thing; one that used to be right, until its wrong cases outweigh that; one with
+      less than one case in two hundred; clients in collusion who together are nearest more often than the honest ones,
+      who then come into doubt.
 """
 
 from collections.abc import Mapping, Sequence

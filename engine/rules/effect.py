@@ -6,13 +6,15 @@
 
 Rules
     - A question counts once among the pairs and in the association: as it was last asked. Asking again says nothing
-    about an earlier prompt of the same question. - Everything else in a prompt that is asked again stays: its other
-    cases, the skill's text, the route. The freed place is not filled, so a pair shows what a memory adds to the others
-    shown with it. - Each toss counts, since all are independent. By intention to treat: a memory that did not fit the
-    model's context still counts as let in. It is the only number of the three that needs neither calls nor assumptions.
+      about an earlier prompt of the same question.
+    - Everything else in a prompt that is asked again stays: its other cases, the skill's text, the route. The freed
+      place is not filled, so a pair shows what a memory adds to the others shown with it.
+    - Each toss counts, since all are independent. By intention to treat: a memory that did not fit the model's context
+      still counts as let in. It is the only number of the three that needs neither calls nor assumptions.
     - The association also has the difference between questions that are near to a memory and those that are not.
     - Bare prompts, recalled answers and episodes are not counted: they show nothing, have no prompt, or retrieve at
-    every step. - Below LEAST_PAIRS pairs, or `live_gain.LEAST` questions on either side, no interval is given.
+      every step.
+    - Below LEAST_PAIRS pairs, or `live_gain.LEAST` questions on either side, no interval is given.
 """
 
 from __future__ import annotations

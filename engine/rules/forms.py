@@ -1,25 +1,28 @@
-"""The form in which prompts show cases, if the run chooses it: by a trial on anchors, once there are cases. Rules - The
-usual form is turns of the nearest cases, whatever they show: a plain nearest-neighbour prompt. `worked`, turns of only
-those cases that show how their answer was reached, is its rival at the first snapshot at which questions
-      are reasoned about and at least FEWEST anchors have cases of both kinds among the nearest. Either can be better:
-      bare results of calculations teach nothing, but where an answer is known, not worked out, nearer cases do more.
+"""The form in which prompts show cases, if the run chooses it: by a trial on anchors, once there are cases.
+
+Rules
+    - The usual form is turns of the nearest cases, whatever they show: a plain nearest-neighbour prompt. `worked`,
+      turns of only those cases that show how their answer was reached, is its rival at the first snapshot at which
+      questions are reasoned about and at least FEWEST anchors have cases of both kinds among the nearest. Either can be
+      better: bare results of calculations teach nothing, but where an answer is known, not worked out, nearer cases do
+      more.
     - With `auto`, plain `lines` are the rival at the first snapshot of a run's own iterations, if `worked` is not.
     - Anchors for which the two differ, at most MOST of them, are asked again in the other form. Their answers with
       turns are the snapshot's own, so each pair costs one call. For that the snapshot asks at least ENOUGH anchors, if
-      there are that many. With fewer than FEWEST pairs no answers could favour the other form: there is no trial. - A
-      run has one trial, in one of its own iterations. One that continues another keeps the form that was better there,
-      else it has its own trial. After the first snapshot the last has none, as what is served depends on its anchors,
-      which were asked with turns.
+      there are that many. With fewer than FEWEST pairs no answers could favour the other form: there is no trial.
+    - A run has one trial, in one of its own iterations. One that continues another keeps the form that was better
+      there, else it has its own trial. After the first snapshot the last has none, as what is served depends on its
+      anchors, which were asked with turns.
     - The usual form stays unless the other is better: more pairs won than lost, one-sided exact sign test at P.
     - So if both are equally good, the usual one stays in at least 93 of 100 trials. With 25 pairs, a form that gets 82
       instead of 46 right of 100 is chosen in 87 of 100 trials, one that gets 70 instead of 50 in 45
       (tests/bench/forms.py): the trial finds a much better form, not a slightly better one.
-    - Quoted sections are not tried: a second rival would halve the pairs, and no measured model did best with them. -
-    With too few anchors for a trial the writer decides: once a correction from guidance shows how to reach an answer,
-    the form is `worked`. Bare results beside worked ones are what a small model copies. Replies of the learner itself
+    - Quoted sections are not tried: a second rival would halve the pairs, and no measured model did best with them.
+    - With too few anchors for a trial the writer decides: once a correction from guidance shows how to reach an answer,
+      the form is `worked`. Bare results beside worked ones are what a small model copies. Replies of the learner itself
       do not count: they may have been right by chance.
     - Nothing is tried where the form cannot matter: episodes, anchors that have no case or were recalled, a served run,
-    whose layout is fixed when it begins, and a run without anchors.
+      whose layout is fixed when it begins, and a run without anchors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -88,10 +91,10 @@ def decide_form(state: State, iteration: int) -> list[FormDecided]:
         return []
     usual = {each.question_id: each.correct for each in progress.verdicts("snapshot")}
     tried = {each.question_id: each.correct for each in progress.verdicts("form")}
-    return [decide_form(iteration, usual, tried, rival=plans[0].form)]
+    return [favoured_form(iteration, usual, tried, rival=plans[0].form)]
 
 
-def decide_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, bool], *, rival: str) -> FormDecided:
+def favoured_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, bool], *, rival: str) -> FormDecided:
     """Return the form that the answers to the same questions in both forms favour."""
     # A question that lacks one of the answers, because its call failed permanently, is not a pair.
     names = usual.keys() & tried.keys()

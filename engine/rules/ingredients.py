@@ -1,6 +1,7 @@
 """What goes into the prompts of a planned question: every section, each text with its source; and what can be dropped.
-Rules - Everything is looked up by the ids in the plan, so the same plan gives the same sections; a skill's slots are
-read
+
+Rules
+    - Everything is looked up by the ids in the plan, so the same plan gives the same sections; a skill's slots are read
       from the state, which must be the one that the plan was made on.
     - A prompt that does not fit the model's context loses memories first, starting with the lowest-ranked.
 """
@@ -47,9 +48,10 @@ Near = TypeVar("Near", bound=_Near)
 def sections_of(
     state: State, planned: QuestionPlanned, *, answer_format: str = "", is_bare: bool = False, has_cases: bool = True
 ) -> list[Section]:
-    """Return the sections that the plan names, from what most questions share to what is specific to this one. Examples
-    end as `answer_format` says; episodes have none. `is_bare` is whether the reply must not reason: then a skill's
-    instruction, which says how to, is omitted. Without `has_cases`, the cases are shown as turns instead.
+    """Return the sections that the plan names, from what most questions share to what is specific to this one.
+
+    Examples end as `answer_format` says; episodes have none. `is_bare` is whether the reply must not reason: then a
+    skill's instruction, which says how to, is omitted. Without `has_cases`, the cases are shown as turns instead.
     """
     skill = Section("Skill", skill_quotes(state, planned, is_bare=is_bare), is_note=True)
     found = _retrieved(state, planned, answer_format)

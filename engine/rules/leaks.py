@@ -2,14 +2,14 @@
 
 Rules
     - The questions are known only by what a run commits to in its first events: hashes of their normal forms and of
-      their word shingles. So the run that writes the log and the auditor who reads it use the same facts. - A text
-      holds a question if the normal forms are equal, or if some passage of it is a near-duplicate. A question of fewer
-      than five words is found only as a whole text; as a passage it says nothing.
+      their word shingles. So the run that writes the log and the auditor who reads it use the same facts.
+    - A text holds a question if the normal forms are equal, or if some passage of it is a near-duplicate. A question of
+      fewer than five words is found only as a whole text; as a passage it says nothing.
     - Shingles that are the form of a type's questions, by the same commitment, say nothing about any one of them and do
       not count, neither as words of the question nor as words in between.
     - Only anchors may be written, as cases, in the snapshot that judges a run for the last time (rules/refit.py):
-    nothing learned before that contains one, and nothing learned after it is shown to them. - A text that would leak is
-    not written; the refusal is an event, without a word of the text.
+      nothing learned before that contains one, and nothing learned after it is shown to them.
+    - A text that would leak is not written; the refusal is an event, without a word of the text.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence

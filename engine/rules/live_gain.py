@@ -5,8 +5,9 @@ Rules
       of a metric is the mean of all last scores in it; the gain is the difference of the means over sessions.
     - Welch's t interval on the means; if every session's value is 0 or 1, Newcombe's (from Wilson's of both shares),
       which holds near 0 and 1 as well. With fewer than `LEAST` sessions with a value on either side no interval is
-      given: both methods would cover too little. - A session without feedback does not count. If one side has less
-      feedback, the means are of different people, so both shares are reported, with the interval of their difference.
+      given: both methods would cover too little.
+    - A session without feedback does not count. If one side has less feedback, the means are of different people, so
+      both shares are reported, with the interval of their difference.
 """
 
 from __future__ import annotations

@@ -1,18 +1,20 @@
 """The metric of cases: which differences between questions matter, learned from the answers of its cases.
 
 Two questions with the same answer differ in what does not matter: the wording, the name, the number. Directions that
-say nothing about a question's answer are shrunk before two questions are compared. Rules - Two metrics are candidates,
-in this order. Each replaces the current one, at first the cosine, if it is better.
+say nothing about a question's answer are shrunk before two questions are compared.
+
+Rules
+    - Two metrics are candidates, in this order. Each replaces the current one, at first the cosine, if it is better.
     - Relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage: vectors, less the mean of
       all, are multiplied by the inverse square root of the scatter within answers plus a multiple of the identity.
       Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself
       and for each of its words that another answer has: a code of three parts is near to one that shares two of them.
       For labels that is the scatter around the label means, as in the paper.
     - Neighbourhood components analysis (Goldberger, Roweis, Hinton and Salakhutdinov 2004): the map under which each
-    case most probably draws one with its own answer, when it draws nearer ones of its type with a higher probability.
-    It finds what the first cannot: an answer that follows from two things together, neither of which says anything
-    alone. For a single thing it finds less. It is not learned if no two answers are the same, or if the current metric
-    leaves too little to gain.
+      case most probably draws one with its own answer, when it draws nearer ones of its type with a higher probability.
+      It finds what the first cannot: an answer that follows from two things together, neither of which says anything
+      alone. For a single thing it finds less. It is not learned if no two answers are the same, or if the current
+      metric leaves too little to gain.
     - A case is outvoted if VOTES of its nearest in other folds have another answer (edited nearest neighbour, Wilson
       1972): it is never shown, and the metric is learned again without it. This is done only where such votes are right
       often enough (RIGHT) to tell a slip from a rarity, and where by the same folds and the same test all cases,
@@ -22,10 +24,11 @@ in this order. Each replaces the current one, at first the cosine, if it is bett
       has more in common with the case's own (Jaccard), or, in a tie, if those of the SHOWN nearest have; the one-sided
       exact sign test must give at most P.
     - One metric for all task types of a run, so that a type learns from what another shows about the same words;
-    answers of two types are never the same. A type with more cases lost than won keeps its metric. - Cases that are out
-    of date (rules/drift.py) form a separate type. Which differences matter often outlives the answers, and the few
-    cases since a change can neither show it again nor outvote a slip by the cosine. Since the differences may have
-    changed too, a metric from the later cases alone is also tried, and used if by the same test it is better.
+      answers of two types are never the same. A type with more cases lost than won keeps its metric.
+    - Cases that are out of date (rules/drift.py) form a separate type. Which differences matter often outlives the
+      answers, and the few cases since a change can neither show it again nor outvote a slip by the cosine. Since the
+      differences may have changed too, a metric from the later cases alone is also tried, and used if by the same test
+      it is better.
     - It is made from many cases and so is general (rules/own.py): from the newest MOST, components of neighbourhoods
       from the newest LATEST, without those of clients in doubt (rules/doubt.py). For anchors one is made without cases
       of anchors (rules/refit.py).

@@ -1,9 +1,12 @@
 """Probation: memories that a merge took from another run are left out at random until their effect is not negative.
-Rules - Each of them that is retrieved for a question to learn from is left out with a probability of PROBATION, or that
-of `coin` if larger. Anchors, exams and clients get all of them: the gate decides about those. - The memories from one
-run are judged together, since single memories are tossed for too rarely. Every toss counts, by intention to treat
-(rules/effect.py). - Probation ends with LEAST tosses on either side and a share of right answers with the memories that
-is not below the share without them. It takes nothing out of use.
+
+Rules
+    - Each of them that is retrieved for a question to learn from is left out with a probability of PROBATION, or that
+      of `coin` if larger. Anchors, exams and clients get all of them: the gate decides about those.
+    - The memories from one run are judged together, since single memories are tossed for too rarely. Every toss counts,
+      by intention to treat (rules/effect.py).
+    - Probation ends with LEAST tosses on either side and a share of right answers with the memories that is not below
+      the share without them. It takes nothing out of use.
 """
 
 from collections.abc import Iterable, Iterator

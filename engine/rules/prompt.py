@@ -5,13 +5,13 @@ Rules
       kept in its first event: another version of this program asks in the same words.
     - The system message is the same for all questions of a template: what to do, how to work, how the answer ends. The
       user's message has what is known, starting with the sections that most questions share, and ends with the
-      question: a prefix cache serves both. If nothing is known, nothing is said about using it. - Notes go before all
-      cases that are turns, so that nothing separates the cases from the question, which should be answered like them.
-      In between, a note cost two small models part of what the cases had gained; before the cases it does no measurable
-      harm (tests/bench/FIGURES.md, "Notes and cases").
+      question: a prefix cache serves both. If nothing is known, nothing is said about using it.
+    - Notes go before all cases that are turns, so that nothing separates the cases from the question, which should be
+      answered like them. In between, a note cost two small models part of what the cases had gained; before the cases
+      it does no measurable harm (tests/bench/FIGURES.md, "Notes and cases").
     - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
-    holds for a skill's own instruction too: the prompt says to follow it, and shows it as a quote. - Control tokens of
-    a chat template have no effect in data, the question included. A server renders a prompt through
+      holds for a skill's own instruction too: the prompt says to follow it, and shows it as a quote.
+    - Control tokens of a chat template have no effect in data, the question included. A server renders a prompt through
       a template and then obeys the tokens that end a turn or begin another, quoted or not; so they are broken up in
       everything that was retrieved, shown or asked: in plain text by a space, in JSON by an escape of the same
       character. Other texts keep their bytes; as text is only inserted, never removed, no token can form from its

@@ -3,11 +3,11 @@
 Rules
     - Nothing is deleted: quarantine and release are events with a reason and the name of whoever decided.
     - What is in quarantine stays there until it is released; what is released is in use again unless something newer
-    replaced it, or it was pruned.
+      replaced it, or it was pruned.
     - A proposal that no anchor can judge waits in quarantine for a review, and only a review can release it: if
-    approved, it is taken into use by the next publish; if rejected, it stays there.
+      approved, it is taken into use by the next publish; if rejected, it stays there.
     - An episode asks the graph at every step, and a resumed one must find it as it was: while one is in progress,
-    nothing is taken out or brought back. The prompt of a question follows from its plan.
+      nothing is taken out or brought back. The prompt of a question follows from its plan.
 """
 
 from mage_es.engine.commands import Curate, Curation

@@ -5,7 +5,7 @@ Rules
     - A case of an anchor is its right answer alone, so this is done where answers are labels or short, and as far as a
       teacher may see them. Where answers are reasoned, bare ones teach nothing.
     - It is done in a run's last snapshot, after guard, gate and the trial of a form have their answers. A type whose
-    anchors are out of date (rules/benefit.py) adds none.
+      anchors are out of date (rules/benefit.py) adds none.
     - No anchor is shown an anchor's case, and the metric by which its cases are chosen is learned without them
       (rules/retrieval.py): in a run that continues this one, anchors still judge what the others taught.
     - So the anchors judged fewer cases than are served. Held-out questions stay out of everything.

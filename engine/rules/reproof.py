@@ -7,7 +7,7 @@ Rules
     - Both answers are a pair, won if only the one with what was learned is right, lost if only the bare one is. Pairs
       join those of the anchors, by which the gate decides (rules/benefit.py).
     - A memory has the pairs of the questions that it was shown to. It goes out of use if significantly more were lost
-    than won (p at most HARM_P). Others were shown with it, so this is an association.
+      than won (p at most HARM_P). Others were shown with it, so this is an association.
     - Cases that quote another model's reasoning may harm even if its facts do not. They are judged together, on the
       questions that were shown such reasoning, and go out of use if more were lost than won; in any case, one whose
       question the learner now solves is replaced by its own reasoning.

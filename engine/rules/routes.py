@@ -2,11 +2,11 @@
 
 Rules
     - Every call of a course shows what was retrieved for the question, except one that asks for a tool's arguments;
-    calls differ in what precedes the question and in what they ask for. - Anything dropped from one call because its
-    prompt did not fit stays out of later ones.
+      calls differ in what precedes the question and in what they ask for.
+    - Anything dropped from one call because its prompt did not fit stays out of later ones.
     - If the run has a search, the question itself is looked up first, and the results come before it.
     - `tool`: the model fills in the arguments, the tool runs, and the model answers with the result in its prompt. If
-    the model gives no arguments (the tool may not fit), or the tool failed, it answers without the tool.
+      the model gives no arguments (the tool may not fit), or the tool failed, it answers without the tool.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence

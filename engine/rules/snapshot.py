@@ -3,8 +3,8 @@
 Rules
     - The first snapshot has nothing to compare with and is accepted; with the guard off every snapshot is.
     - Anchors whose prompts are unchanged keep their verdicts (agents/learner.py). The others are asked in quarters, in
-    random order, until the drop among those asked is within the guard's limit. So a rollback is only decided on all of
-    them, and looking early costs no error.
+      random order, until the drop among those asked is within the guard's limit. So a rollback is only decided on all
+      of them, and looking early costs no error.
     - An anchor that was not asked keeps its verdict from the last accepted snapshot.
     - At the end of a run anchors may become cases themselves (rules/refit.py).
     - What the anchors show of what was learned, against the bare prompt, is decided in each snapshot

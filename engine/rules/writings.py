@@ -10,9 +10,9 @@
     splits of skills            prompts, as notes of the parts; bandits. A skill of one type is never split
 
 Rules
-    - Unread texts are not requested, so no call is made for them. `unread` makes the paper's calls anyway. - Later
-    briefs of guidance do not count as readers, nor do people or a run that continues or serves this one. - A correction
-    is also dated later than its case. That alone is no reason to ask for it.
+    - Unread texts are not requested, so no call is made for them. `unread` makes the paper's calls anyway.
+    - Later briefs of guidance do not count as readers, nor do people or a run that continues or serves this one.
+    - A correction is also dated later than its case. That alone is no reason to ask for it.
     - Task types are always read, by retrieval, gate and Eq. 1: guidance induces them where the benchmark has none.
 """
 

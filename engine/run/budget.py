@@ -2,11 +2,11 @@
 
 Rules
     - No call starts that could take the run over its budget: the maximum cost of each call in flight is reserved until
-    its reply shows the actual cost. A call that does not fit because of reservations waits until calls return,
-      first come, first served. It never waits for a batch, since the batch may be waiting for that very call.
+      its reply shows the actual cost. A call that does not fit because of reservations waits until calls return, first
+      come, first served. It never waits for a batch, since the batch may be waiting for that very call.
     - A reply without token counts is booked at its maximum cost. A model that never gives token counts ends the session
-    like a reached budget, since no total could be trusted. - Every attempt counts as a call; a failed one costs
-    nothing, since providers do not say what it used.
+      like a reached budget, since no total could be trusted.
+    - Every attempt counts as a call; a failed one costs nothing, since providers do not say what it used.
     - Calls of a billed embedder count like any other. Those for its fingerprint are booked once they are made.
     - Reaching the budget is not a failure: calls in flight are finished, and the run can be resumed with a higher
       limit.

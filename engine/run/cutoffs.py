@@ -16,8 +16,9 @@ SHOWN = 5
 
 
 def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool = True) -> tuple[str, ...]:
-    """Return a sentence for each split that is smaller than requested. Missing anchors matter only to the guard, and a
-    baseline has no guard.
+    """Return a sentence for each split that is smaller than requested.
+
+    Missing anchors matter only to the guard, and a baseline has no guard.
     """
     sizes, found = {split.split: split.size for split in splits}, []
     if (held_out := sizes["held_out"]) < config.held_out:

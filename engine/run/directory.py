@@ -8,8 +8,8 @@
 <runs-dir>/<run>/exams/<n>/        one log for each exam; the run's own log names them all
 <runs-dir>/<run>/effects/reasked/  what `effect`, `bisect` and others asked again; the run's log names its head
 <runs-dir>/<run>/beginning         how to start the run; may be deleted once the log has an event
-<runs-dir>/<run>/examining the lock of an exam in progress; may be deleted otherwise
-<runs-dir>/<run>/in-flight how many calls are in flight; may be deleted
+<runs-dir>/<run>/examining         the lock of an exam in progress; may be deleted otherwise
+<runs-dir>/<run>/in-flight         how many calls are in flight; may be deleted
 """
 
 from __future__ import annotations

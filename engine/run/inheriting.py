@@ -3,10 +3,10 @@
 Rules
     - A run continues from a closed iteration of its parent, and its own iterations are numbered from there.
     - It takes every event of the parent that changed what was learned (`taken_types`), from the parent's log, which is
-    hard-linked into its own (events/log/past.py). So nothing is copied, and the run can be replayed, verified and
-      backed up without the parent. Calls, prompts and verdicts on anchors are the parent's own, and not taken. - With
-      another model it drops what measured the parent's: bandits, gate and the record of recall start afresh. - It has
-      the parent's questions besides its own. Each stays on the side where the parent had it (rules/splits.py).
+      hard-linked into its own (events/log/past.py). So nothing is copied, and the run can be replayed, verified and
+      backed up without the parent. Calls, prompts and verdicts on anchors are the parent's own, and not taken.
+    - With another model it drops what measured the parent's: bandits, gate and the record of recall start afresh.
+    - It has the parent's questions besides its own. Each stays on the side where the parent had it (rules/splits.py).
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ class Parent(NamedTuple):
         """Return the benchmark of a configuration, or the one given, with the parent's questions before its own.
 
         Raises:
-            UsageError: It is not the parent's benchmark, or has other answers to the same questions. PrerequisiteError:
-            The parent's gold answers or a data set are missing.
+            UsageError: It is not the parent's benchmark, or has other answers to the same questions.
+            PrerequisiteError: The parent's gold answers or a data set are missing.
         """
         begun, reopen = self.started.benchmark, reopening(config.benchmark)
         if begun != config.benchmark and not (begun.startswith(OWN_TASKS) and config.benchmark.startswith(OWN_TASKS)):

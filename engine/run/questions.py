@@ -1,6 +1,7 @@
-"""The questions of a run: stored when it begins, and read from its own folder afterwards. Anything else that a
-benchmark has (a shop, a world to play in) is not in the folder. It is opened again at its source, and must not have
-changed.
+"""The questions of a run: stored when it begins, and read from its own folder afterwards.
+
+Anything else that a benchmark has (a shop, a world to play in) is not in the folder. It is opened again at its source,
+and must not have changed.
 """
 
 from __future__ import annotations
@@ -116,8 +117,9 @@ class _Grown:
 
 
 def changes(before: Sequence[Question], now: Sequence[Question], *, gold: bool = True) -> str:
-    """Return how many questions were added, removed and edited, with the first ids of each, or "". A question whose id
-    alone changed has moved: rows without an id are identified by their position.
+    """Return how many questions were added, removed and edited, with the first ids of each, or "".
+
+    A question whose id alone changed has moved: rows without an id are identified by their position.
     """
     old, new = ({question.id: _content(question, gold) for question in some} for some in (before, now))
     left = {name: content for name, content in old.items() if new.get(name) != content}

@@ -192,7 +192,8 @@ def reopen_world(
     Raises:
         UsageError: `benchmark` is not a benchmark, or not the run's.
         PrerequisiteError: The splits, the embedder, or something else about the benchmark are not what the run
-        committed to. LogDamaged: The stored questions are damaged.
+        committed to.
+        LogDamaged: The stored questions are damaged.
     """
     started = first_event(reader)
     config = parse(started.config)

@@ -1,5 +1,7 @@
 """What the record says about the worth of memories, without a call: pairs, the coin, an association (rules/effect.py).
-Rules - Questions asked again have a separate log within the run (`Run.reasked`): a pair is read from both logs.
+
+Rules
+    - Questions asked again have a separate log within the run (`Run.reasked`): a pair is read from both logs.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Rules
     - One environment object is one episode of one task; it is deterministic: the same task and actions give the same
       observations, rewards and score, in any process. So an episode is kept as its actions and replayed.
     - A reply that names no action is also a step (`step(None)`): its cost is up to the environment. It is counted, and
-    the share of such replies is part of every report.
+      the share of such replies is part of every report.
     - Nothing that an environment shows may reveal the reference solution.
 """
 

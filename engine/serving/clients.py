@@ -1,10 +1,11 @@
 """The official clients of OpenAI and Anthropic, with memories in what they send: the proxy without a separate process.
 
 Theory of operation
-    A client keeps its own HTTP client, wrapped in a class of ours: the same connections, settings and state, but a
-    `send` that passes the desk. There memories are put into the request's bytes, recorded before it is sent, and the
-    reply's bytes are read as they pass. So streams, tools, retries and raw responses still are the SDK's own work. As
-    in the proxy, our code never makes a request fail: one that is late, or cannot be recorded, is sent unchanged.
+    A client keeps its own HTTP client, wrapped in a class of ours: the same connections, settings and state, but a `send`
+    that passes the desk. There memories are put into the request's bytes, recorded before it is sent, and the reply's
+    bytes are read as they pass. So streams, tools, retries and raw responses still are the SDK's own work.
+
+    As in the proxy, our code never makes a request fail: one that is late, or cannot be recorded, is sent unchanged.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ _known, _mutex = OrderedDict[str, str](), Lock()
 
 
 class OpenedRun(FrozenRun):
-    """A frozen run that can put its memories into the requests of official clients. `given` is what its world was
-    opened with; the recording run needs it again.
+    """A frozen run that can put its memories into the requests of official clients.
+
+    `given` is what its world was opened with; the recording run needs it again.
     """
 
     def __init__(self, frozen: FrozenRun, **given: Any) -> None:
@@ -96,9 +98,12 @@ class OpenedRun(FrozenRun):
         `reply` is what `inference_of` takes, or the id that it gives, of this process or an earlier one. `value` is a
         bool, a number in [0, 1], a text, or a demonstration: a dict with `answer` and perhaps `reasoning`,
         `wrong_answer` and `question`, which proposes a memory with `learn="propose"`. The latest feedback on a metric
-        counts; the same `idempotency_key` twice counts once. Raises: UsageError: No run records, it takes no feedback,
-        or the value is not valid. NotFound: It is not a reply of this run. Conflict: The idempotency key was used for
-        different feedback.
+        counts; the same `idempotency_key` twice counts once.
+
+        Raises:
+            UsageError: No run records, it takes no feedback, or the value is not valid.
+            NotFound: It is not a reply of this run.
+            Conflict: The idempotency key was used for different feedback.
             NotRecorded: The log accepts nothing more.
         """
         live, said = self._about(reply, value, metric, idempotency_key)

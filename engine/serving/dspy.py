@@ -1,6 +1,8 @@
-"""What a run learned, for a DSPy program: `mage_es.dspy.Memory`. Rules - It shows what `open_run(...).wrap(client)`
-would insert before the same question: the same memories, in the same order. DSPy's own adapter formats it: cases are
-demos, everything else is added to the instructions.
+"""What a run learned, for a DSPy program: `mage_es.dspy.Memory`.
+
+Rules
+    - It shows what `open_run(...).wrap(client)` would insert before the same question: the same memories, in the same
+      order. DSPy's own adapter formats it: cases are demos, everything else is added to the instructions.
     - A predictor is shown memories if its signature takes the question and gives the answer, by the names of these
       fields: a case's right answer would be a wrong demo for any other step of a program.
     - Nothing is kept from one call to the next, and no predictor's own demos or instructions change: any number of

@@ -1,11 +1,13 @@
 """The path of a request: memories are inserted before its latest user turn, then its bytes are sent on and the reply's
-come back. Rules - Whatever fails here, the request is sent without a new note, and X-Mage-Memories says `bypassed`; its
-earlier
+come back.
+
+Rules
+    - Whatever fails here, the request is sent without a new note, and X-Mage-Memories says `bypassed`; its earlier
       turns keep theirs, which the upstream has in its cache. Only the client's own mistakes (a key, a task type, a body
       that is too large) are refused.
     - No byte of a reply is changed, and no redirect is followed: a key goes only to the upstream.
     - A request is sent once its additions are written, which survives the end of this process, and its reply is
-    returned once they are durable: the disk and the upstream work at the same time. If the disk fails in between, or
+      returned once they are durable: the disk and the upstream work at the same time. If the disk fails in between, or
       is late, the reply is dropped and the request is sent again, without a new note.
     - A client that hangs up ends the upstream's call. What the upstream breaks off is also broken off here.
     - Each request that was opened in the log is closed there exactly once, whatever happens to it.

@@ -1,6 +1,7 @@
-"""The course of a planned question, advanced through everything that the log already has of it. Resuming is not a
-special case: a move is looked up before it is made, a call by tier, purpose, subject, attempt and request hash, and
-real work begins with the first move without a fact.
+"""The course of a planned question, advanced through everything that the log already has of it.
+
+Resuming is not a special case: a move is looked up before it is made, a call by tier, purpose, subject, attempt and
+request hash, and real work begins with the first move without a fact.
 """
 
 from collections.abc import Callable
@@ -23,13 +24,13 @@ def pending_course(
 ) -> tuple[PendingCourse, bool]:
     """Return the course at its first unrecorded move, and whether its prompt renders as planned."""
     course, recorded = planned_course(world, state, planned), partial(recorded_fact, state.progress, phase, planned)
-    pending, first = catch_up(world, planned, course, recorded, causation=causation, has_judge=has_judge)
+    pending, first = replay_course(world, planned, course, recorded, causation=causation, has_judge=has_judge)
     # A recalled answer has no prompt: its first call is the judge's.
     request = first.request if isinstance(first, Ask) and first.tier == "execution" else None
     return pending, request is None or sha256_text(request.text) == planned.prompt_sha256
 
 
-def catch_up(
+def replay_course(
     world: World,
     planned: QuestionPlanned,
     course: Course,

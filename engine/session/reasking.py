@@ -41,7 +41,7 @@ from mage_es.engine.run.world import World, first_event
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.call import make_call
-from mage_es.engine.session.catching_up import catch_up
+from mage_es.engine.session.catching_up import replay_course
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.engine.session.queueing import Client
@@ -228,7 +228,7 @@ def pending_course(world: World, state: State, again: Again, replies: Replies, *
         return replies.get((move.tier, move.request.sha256)) if isinstance(move, Ask) else None
 
     course = course_of(world.setting, state, planned, world.questions[planned.question_id])
-    return catch_up(world, planned, course, recorded, causation=again.causation, has_judge=has_judge)[0]
+    return replay_course(world, planned, course, recorded, causation=again.causation, has_judge=has_judge)[0]
 
 
 @asynccontextmanager

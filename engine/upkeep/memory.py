@@ -100,8 +100,9 @@ def curate_all(run: Run, items: Sequence[tuple[str, str]], *, action: Curation, 
 
 @typed
 def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") -> CascadeReceipt:
-    """Quarantine an item and everything in use that was derived from it (upkeep/lineage.py), all or nothing. Raises
-    what `curate` raises.
+    """Quarantine an item and everything in use that was derived from it (upkeep/lineage.py), all or nothing.
+
+    Raises what `curate` raises.
     """
     run = as_run(run)
     with _writing(run, name, "quarantine") as log:

@@ -2,7 +2,7 @@
 
 Rules
     - No model is called: it uses only the pairs that `effect` recorded, and the tosses of the coin (pruning.py says
-    what they prove).
+      what they prove).
     - What goes out of use is quarantined, by one commit of events with their reasons. Nothing is deleted.
     - What a person released stays in use: the same pairs would only take it out again.
     - The gain is that of the same questions, paired: as they were answered, and without any of what was taken out. A
@@ -102,8 +102,8 @@ def prune(run: Run | Path | str, *, only_look: bool = False) -> PruneReport:
     """Quarantine every memory that the record of a run proves harmful; with `only_look`, change nothing.
 
     Raises:
-        UsageError: There is no such run, or its episodes are in progress. RunLocked: Another process is writing the
-        run.
+        UsageError: There is no such run, or its episodes are in progress.
+        RunLocked: Another process is writing the run.
     """
     run = as_run(run)
     learned = on_record(run)

@@ -59,8 +59,9 @@ _Add = Callable[[Record], object]
 
 
 def export(reader: LogReader, target: Path, *, format: ExportFormat, until: int) -> ExportReport:
-    """Write events 1 to `until` into the folder `target`, which is created. A failed export leaves no files. Raises
-    `UsageError` if the folder is not empty, `LogDamaged`, `UnknownEvent`.
+    """Write events 1 to `until` into the folder `target`, which is created. A failed export leaves no files.
+
+    Raises `UsageError` if the folder is not empty, `LogDamaged`, `UnknownEvent`.
     """
     with new_folder(target):
         return _export(reader, target, format=format, until=until)

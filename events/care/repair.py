@@ -1,5 +1,6 @@
-"""Repair: truncate a damaged log after its last intact event, if there is no copy to restore it from. Nothing is thrown
-away, and an interrupted repair leaves a log that is still refused, or one that records the cut.
+"""Repair: truncate a damaged log after its last intact event, if there is no copy to restore it from.
+
+Nothing is thrown away, and an interrupted repair leaves a log that is still refused, or one that records the cut.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
-"""The past of a log: the log that it continues, from which it takes some events, numbered from 0 downwards. Rules - The
-other log is in past/, complete: its sealed files are hard-linked, so that a fork copies nothing and no longer needs the
-other's folder. It never changes. - FORMAT says what is taken, and where the other log ended; and the chain begins with
-a hash of FORMAT. So a head vouches for all of the past as well. - The last event taken has at most number 0, and a
-log's own events begin with 1. If the other log has a past itself, its numbers continue downwards.
+"""The past of a log: the log that it continues, from which it takes some events, numbered from 0 downwards.
+
+Rules
+    - The other log is in past/, complete: its sealed files are hard-linked, so that a fork copies nothing and no longer
+      needs the other's folder. It never changes.
+    - FORMAT says what is taken, and where the other log ended; and the chain begins with a hash of FORMAT. So a head
+      vouches for all of the past as well.
+    - The last event taken has at most number 0, and a log's own events begin with 1. If the other log has a past
+      itself, its numbers continue downwards.
 """
 
 from __future__ import annotations

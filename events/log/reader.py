@@ -148,9 +148,10 @@ class LogReader:
     def batches(
         self, reads: Reads, *, since: int | None = None, until: int | None = None, newest_first: bool = False
     ) -> Iterator[Batches]:
-        """Yield the same events stretch by stretch, those of one type together. Every event of a stretch comes before
-        every event of the next; with `newest_first` stretches come in any order, which is quicker in a log that has not
-        been read yet. Raises what `events` raises.
+        """Yield the same events stretch by stretch, those of one type together.
+
+        Every event of a stretch comes before every event of the next; with `newest_first` stretches come in any order,
+        which is quicker in a log that has not been read yet. Raises what `events` raises.
         """
         window, frames = self._window(since, until), self._tail.frames
         if past := self._before(window):

@@ -59,7 +59,9 @@ def coverage_bound(largest: Fraction, *, recency_weight: Fraction, types: int, t
 
 def selections(events: Iterable[TargetsSelected], scores: Scores, signal: Signal, *, first: int = 0) -> list[Selection]:
     """Return what competed in every EVOLVE from iteration `first`: the scores, recomputed from the answers up to that
-    point. Waiting counts from there: earlier choices were made by another run, with its own settings.
+    point.
+
+    Waiting counts from there: earlier choices were made by another run, with its own settings.
     """
     last: dict[str, int] = {}
     found = []

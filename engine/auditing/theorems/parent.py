@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mage_es.engine.auditing.theorems.log import problems_of
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.inheriting import inheritance, inherited_types, is_merged, last_inherited, not_inherited
+from mage_es.engine.run.inheriting import inheritance, is_merged, last_inherited, not_inherited, taken_types
 from mage_es.engine.seams.check import Check
 from mage_es.events.care import verify_log
 from mage_es.events.disk.documents import Head, Past
@@ -48,9 +48,7 @@ def check_past(run: Run, reader: LogReader) -> Iterator[Check]:
     while (about := reader.goes_on_from) and (begun := inheritance(reader)):
         part = part.past
         verdict = verify_log(part.log_path)
-        told = Past(
-            seq=begun.seq, head=Head(begun.head_seq, begun.head_chain), takes=inherited_types(not_inherited(begun))
-        )
+        told = Past(seq=begun.seq, head=Head(begun.head_seq, begun.head_chain), takes=taken_types(not_inherited(begun)))
         problem = problems_of(verdict)
         if not problem and verdict.head != told.head:
             problem = f"{part.log_path} ends with another event than {begun.parent} did"

@@ -1,8 +1,9 @@
 """What was asked again: its log is intact, belongs to this run, and asks what the run had asked without some memories,
-or a question of the run on the state of a closed iteration, with only memories which that state has. The run's own log
-names its head whenever something was asked, so none of that can be removed, and the recorded results follow from its
-content: the pairs of memories are counted again, and where an answer flips, both answers are there, and their prompts
-differ in the named memory. `theorems/requests.py` checks the request of each of its calls.
+or a question of the run on the state of a closed iteration, with only memories which that state has.
+
+The run's own log names its head whenever something was asked, so none of that can be removed, and the recorded results
+follow from its content: the pairs of memories are counted again, and where an answer flips, both answers are there, and
+their prompts differ in the named memory. `theorems/requests.py` checks the request of each of its calls.
 """
 
 from collections.abc import Iterator, Sequence

@@ -2,12 +2,12 @@
 
 Rules
     - The course of each planned question is run again over its recorded facts, on the state that the log gives up to
-    its plan (for an exam: at its marker). So every prompt follows from that state, every reply answers such a
-      prompt, only rightly recalled answers have no reply, and the verdict is the one given by the rule, or by the
-      judge's recorded reply.
+      its plan (for an exam: at its marker). So every prompt follows from that state, every reply answers such a prompt,
+      only rightly recalled answers have no reply, and the verdict is the one given by the rule, or by the judge's
+      recorded reply.
     - An exam asks the questions that its size and the seed give, with the plans that its state gives (if texts can be
-    embedded here), and has one verdict for each, and replies only from the models that it names. A stand-in's reply is
-    a function of the request, and is computed again.
+      embedded here), and has one verdict for each, and replies only from the models that it names. A stand-in's reply
+      is a function of the request, and is computed again.
     - What cannot be checked here is counted with its reason, and leaves a doubt: a copy without right answers, a scorer
       or a benchmark that is not installed, erased texts, another release of this package.
 """

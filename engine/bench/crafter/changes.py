@@ -1,6 +1,7 @@
 """What a step changed, from the visible state before and after it: as text for transcripts, and as relations for the
-graph. A step that changed nothing has no text. Food, drink and energy wear off by themselves, so their loss is left
-out.
+graph.
+
+A step that changed nothing has no text. Food, drink and energy wear off by themselves, so their loss is left out.
 """
 
 from __future__ import annotations

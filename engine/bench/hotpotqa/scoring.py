@@ -1,6 +1,7 @@
-"""Scoring answers and supporting facts of HotpotQA, as upstream does, and also with answers in prose. The corpus is all
-gold ids, and a missing prediction counts as 0. If no prediction has supporting facts, their figures are left out
-(strict: never).
+"""Scoring answers and supporting facts of HotpotQA, as upstream does, and also with answers in prose.
+
+The corpus is all gold ids, and a missing prediction counts as 0. If no prediction has supporting facts, their figures
+are left out (strict: never).
 """
 
 from __future__ import annotations

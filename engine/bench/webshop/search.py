@@ -7,7 +7,7 @@ Terms
     - Words are those of Unicode Standard Annex 29, as the library `regex` finds them; a run without a letter, digit,
       ideograph or pictograph is not a word. Lucene's stop words are left out.
     - Stems are Porter's with Martin's amendments (`bli` to `ble`, `logi` to `log`, two-letter words unchanged): nltk
-    has that variant, snowballstemmer does not. No accent is folded.
+      has that variant, snowballstemmer does not. No accent is folded.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ scorer.
 Rules
     - A second file or a `split` column marks tasks for exams only; without either a run divides the tasks.
     - A row that repeats another's question and answer is skipped and reported. Two answers to one question are an
-    error. - If rows ask the same about different contexts, the context is part of the question, since nothing else
-    distinguishes them.
+      error.
+    - If rows ask the same about different contexts, the context is part of the question, since nothing else
+      distinguishes them.
 """
 
 from __future__ import annotations
@@ -109,9 +110,10 @@ class Tasks:
 
 
 class TaskRow(TypedDict, total=False):
-    """A task from Python; a dictionary with other column names also works if the benchmark's name maps them. `subject`
-    names the person or customer whose texts these are: everything derived from them is encrypted and can be erased.
-    `by` names who gave the answer, such as a client: one whose answers contradict the others' is in doubt
+    """A task from Python; a dictionary with other column names also works if the benchmark's name maps them.
+
+    `subject` names the person or customer whose texts these are: everything derived from them is encrypted and can be
+    erased. `by` names who gave the answer, such as a client: one whose answers contradict the others' is in doubt
     (rules/doubt.py). `answer` is text, a number, or a list of valid answers. `split` "test" marks a task for exams
     only.
     """

@@ -2,9 +2,10 @@
 
 Rules
     - One column has one role: a column that was given a role has no other by its name (an answer in `category` is not a
-    task type), and cannot be given two. `--columns task_type=` says that no column has that role.
-    - A column is looked up by its exact name, or else ignoring case and surrounding blanks. - Options, or valid
-    answers, in separate columns are given together: `options=A/B/C/D`. - A question without an id gets its row number.
+      task type), and cannot be given two. `--columns task_type=` says that no column has that role.
+    - A column is looked up by its exact name, or else ignoring case and surrounding blanks.
+    - Options, or valid answers, in separate columns are given together: `options=A/B/C/D`.
+    - A question without an id gets its row number.
     - `by` is who gave the answer, a client or an annotator. It is recorded in the clear with what is learned from it,
       so it cannot be the subject whose texts can be erased.
 """

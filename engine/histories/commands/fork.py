@@ -29,9 +29,10 @@ def fork(
     ] = "latest",
     run_id: RunIdOption = None,
 ) -> None:
-    """Start a run with what another had learned by some moment. No model is called and nothing is copied. The new run
-    has the other's settings unless you give others, and its questions besides those of --tasks. It keeps hard links to
-    the other's log, so the other may be deleted. `mage-es resume` continues it.
+    """Start a run with what another had learned by some moment. No model is called and nothing is copied.
+
+    The new run has the other's settings unless you give others, and its questions besides those of --tasks. It keeps
+    hard links to the other's log, so the other may be deleted. `mage-es resume` continues it.
     """
     from mage_es.engine.histories.fork import fork as forked
 

@@ -1,11 +1,14 @@
-"""Where a sequence of moments flips: a metric from the record, a question by asking it as rarely as possible. Rules - A
-metric is known at every moment, so every flip is found: where it passes its first level, towards its last one, and
-where it comes back. - For a question the sequence is of prompts, by the hash of what is asked: equal prompts have one
-verdict. Both ends come first. If they differ, the prompt in the middle of the open range is next, until two neighbours
-differ. - That takes ceil(log2(n)) prompts besides the ends, for n steps between prompts that differ. No search needs
-fewer, since an answer at best halves the range. - If the verdict flips more than once, one of the flips is found: of
-those between known verdicts the one with the fewest prompts in between; otherwise an answer that two moments share
-could undo a halving.
+"""Where a sequence of moments flips: a metric from the record, a question by asking it as rarely as possible.
+
+Rules
+    - A metric is known at every moment, so every flip is found: where it passes its first level, towards its last one,
+      and where it comes back.
+    - For a question the sequence is of prompts, by the hash of what is asked: equal prompts have one verdict. Both ends
+      come first. If they differ, the prompt in the middle of the open range is next, until two neighbours differ.
+    - That takes ceil(log2(n)) prompts besides the ends, for n steps between prompts that differ. No search needs fewer,
+      since an answer at best halves the range.
+    - If the verdict flips more than once, one of the flips is found: of those between known verdicts the one with the
+      fewest prompts in between; otherwise an answer that two moments share could undo a halving.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,11 +1,15 @@
 """What two runs learned, taken together: their memories, each once, with everything that either run records about it.
-Rules - A memory's id is the hash of its content, so the same id means the same memory. The earliest record of it is
-kept, with its origin. - What either run took out of use stays out of use: by quarantine, or because something replaced
-it, if the replacement is taken too. - What must not come from one of the runs (`out`) comes from neither.
+
+Rules
+    - A memory's id is the hash of its content, so the same id means the same memory. The earliest record of it is kept,
+      with its origin.
+    - What either run took out of use stays out of use: by quarantine, or because something replaced it, if the
+      replacement is taken too.
+    - What must not come from one of the runs (`out`) comes from neither.
     - So on memories a merge is commutative, associative and idempotent.
     - Besides memories, only the skills and task types that they name are taken. Mastery, bandits, the gate and the
-    record of recall measured each run by itself, and start afresh; tools, recipes, patterns and refined prompts are not
-    taken.
+      record of recall measured each run by itself, and start afresh; tools, recipes, patterns and refined prompts are
+      not taken.
 """
 
 from __future__ import annotations

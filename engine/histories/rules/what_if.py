@@ -1,23 +1,22 @@
 """What a run's own record says about what was not done: another arm, a memory left out, another guard or gate.
 
-    exact nothing in the prompt would have changed: the record has the answer
-    estimated    where dice were thrown and their chances recorded: the answers to the prompts where they fell that way,
-    weighted
+    exact        nothing in the prompt would have changed: the record has the answer
+    estimated    dice were thrown and their chances recorded: the answers where they fell that way, weighted
 
 Rules
     - Self-normalised importance weighting (SNIPS; Swaminathan and Joachims 2015): each answer for which the dice fell
-    as asked about is weighted by the inverse of its chance. Only relative weights matter.
+      as asked about is weighted by the inverse of its chance. Only relative weights matter.
     - Doubly robust (Dudik, Langford and Li 2011), self-normalised as well: what a model expects of every prompt, plus
       the weighted residuals of the answers. The model must not have seen the answers that it predicts: it is a bandit's
       posterior from before them.
     - Effective sample size: the smaller of Kish's, from the weighted answers, and the one expected from the chances of
-    all prompts. The first alone is blind to prompts that were hardly ever asked that way, such as those of a bandit
-    that has made up its mind. Below LEAST no number is given.
+      all prompts. The first alone is blind to prompts that were hardly ever asked that way, such as those of a bandit
+      that has made up its mind. Below LEAST no number is given.
     - The interval is Wilson's, with Student's quantile, on as many answers as would give the weighted variance, at most
       the effective sample size. If it is for other prompts than the weighted ones, their own variance is added. How
       often it covers the truth: tests/bench/what_if.py.
     - A guard judges the record again, iteration by iteration, until it would restore something else. After that the run
-    would have asked other questions.
+      would have asked other questions.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Rules
     - Data waits in the SDK's queues. If they are full, or the collector is down, it is lost: nothing else waits or
-    fails. - A request belongs to its client's trace, if its `traceparent` names one; what the client does not sample is
-    not sent, and its header is passed on unchanged.
+      fails.
+    - A request belongs to its client's trace, if its `traceparent` names one; what the client does not sample is not
+      sent, and its header is passed on unchanged.
 """
 
 from __future__ import annotations

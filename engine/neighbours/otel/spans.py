@@ -10,8 +10,8 @@
 
 Rules
     - Ids follow from the log's own id and from those of its events: the same log gives the same spans.
-    - Texts are exported only on request, and a subject's never: erasing a key would not reach the export. - Names that
-    no convention defines begin with `mage_es.`.
+    - Texts are exported only on request, and a subject's never: erasing a key would not reach the export.
+    - Names that no convention defines begin with `mage_es.`.
 """
 
 from __future__ import annotations

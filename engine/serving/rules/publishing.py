@@ -1,8 +1,10 @@
-"""Publishing: proposals become memories and scores become rewards, in an iteration with a guard. Rules - One key at a
-time, in the order of their names, each in a separate iteration: if the guard rejects what one key planted, no other key
-loses anything. - A reward is about the search arm of an inference that got its memories and had a choice of arms; an
-inference that was held back, or only watched, gives no reward. It is the mean of the last scores given to it or to its
-session,
+"""Publishing: proposals become memories and scores become rewards, in an iteration with a guard.
+
+Rules
+    - One key at a time, in the order of their names, each in a separate iteration: if the guard rejects what one key
+      planted, no other key loses anything.
+    - A reward is about the search arm of an inference that got its memories and had a choice of arms; an inference that
+      was held back, or only watched, gives no reward. It is the mean of the last scores given to it or to its session,
       so one inference is one pull, however much feedback there is. Earlier rewards are corrected by the difference.
     - What the guard refuses is as if it had not been published: its memories go into quarantine permanently, and its
       rewards are taken back, to be tried again with the feedback of the next publish.

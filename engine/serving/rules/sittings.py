@@ -1,5 +1,7 @@
-"""The sessions of a served run that the coin assigned, each with its scores and costs. Rules - By intention to treat:
-the coin's side counts, even if there was nothing to insert. A session in which a client
+"""The sessions of a served run that the coin assigned, each with its scores and costs.
+
+Rules
+    - By intention to treat: the coin's side counts, even if there was nothing to insert. A session in which a client
       asked for `off` or `shadow`, or an agent searched, so that the coin had no effect, is on neither side.
 """
 

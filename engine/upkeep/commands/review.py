@@ -28,6 +28,7 @@ def review(
     whole: Annotated[bool, typer.Option("--whole", help="Show all of each text.")] = False,
 ) -> None:
     """List what clients proposed and no anchor could judge: it stays out of prompts until a person approves it.
+
     Characters that are invisible or reorder text are shown as their numbers.
     """
     from mage_es.engine.upkeep.review import review as read_review

@@ -15,7 +15,7 @@ from mage_es.engine.auditing.theorems.replay import check_replay
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, inherited_types, last_inherited
+from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited, taken_types
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.upkeep.memory import memories, memory
@@ -118,9 +118,7 @@ def test_what_is_inherited_folds_to_what_the_parent_had_learned(stages: list[Sta
     reader = LogReader(path, disk)
     seq, _ = random.choice(list(reader.numbered(IterationClosed)))
     reader.link(Layout(other).past)
-    Log.create(
-        other, run="child", clock=ticking(), fs=disk, past=Past(seq=seq, head=reader.head, takes=inherited_types())
-    )
+    Log.create(other, run="child", clock=ticking(), fs=disk, past=Past(seq=seq, head=reader.head, takes=taken_types()))
     assert learned(fold(LogReader(other, disk)).digests()) == learned(fold(reader, until=seq).digests())
 
 

@@ -2,8 +2,8 @@
 
 Theory of operation
     A client keeps its own HTTP client, wrapped in a class of ours: the same connections, settings and state, but a
-    `send` that passes the desk. There memories are put into the request's bytes, recorded before it is sent, and the reply's
-    bytes are read as they pass. So streams, tools, retries and raw responses still are the SDK's own work.
+    `send` that passes the desk. There memories are put into the request's bytes, recorded before it is sent, and the
+    reply's bytes are read as they pass. So streams, tools, retries and raw responses still are the SDK's own work.
 
     As in the proxy, our code never makes a request fail: one that is late, or cannot be recorded, is sent unchanged.
 """

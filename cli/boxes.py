@@ -1,7 +1,7 @@
 """Tables on a terminal, in boxes; a wide one is folded, then split into parts, then printed row by row.
 
 Rules
-    - No number is cut and no column left out: columns that do not fit move into a second part below the first.
+    - Numbers are never cut and columns never dropped: columns that do not fit move into a second part below the first.
     - Every part of a table starts with its key columns.
     - Where even that does not fit, long words are folded too; on a terminal too narrow for that, rows are printed one
       by one.

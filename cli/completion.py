@@ -1,4 +1,4 @@
-"""What a shell completes: commands and options through Typer, names of runs and benchmarks from what exists."""
+"""Shell completion: commands and options through Typer, names of runs and benchmarks from what exists."""
 
 import os
 from collections.abc import Callable

@@ -31,13 +31,13 @@ def config(
     write: Annotated[
         bool,
         typer.Option(
-            "--write", help=f"Write {FILE} into this folder: what you give here, and all defaults as comments."
+            "--write", help=f"Write {FILE} into this folder: the settings given here, and all defaults as comments."
         ),
     ] = False,
 ) -> None:
     """Show every setting and where its value comes from, or write a file of them.
 
-    With the same words `evolve` would use these values: flag, environment, file, preset, default.
+    `evolve` with the same options would use these values: flag, environment, file, preset, default.
     """
     if name := settings.entries["benchmark"].value:
         check_name(str(name))

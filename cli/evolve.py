@@ -57,7 +57,7 @@ def evolve(
     benchmark: Annotated[
         str | None,
         typer.Argument(
-            help="Name of the benchmark, such as wordmath, or a file of tasks of your own.", autocompletion=benchmarks
+            help="Name of the benchmark, such as wordmath, or a file of your own tasks.", autocompletion=benchmarks
         ),
     ] = None,
     *,
@@ -69,7 +69,7 @@ def evolve(
         typer.Option(
             "--from",
             metavar="RUN",
-            help="Continue from what that run learned, with its settings, and its questions beside the new ones.",
+            help="Continue from what that run learned, with its settings, and its questions besides the new ones.",
         ),
     ] = None,
     at: Annotated[
@@ -92,7 +92,7 @@ def evolve(
     """Start a run: a frozen learner gathers experience on a benchmark.
 
     Every step is recorded; the run can be stopped, resumed, replayed and audited. With --from the price is printed
-    first, by what that run took: nothing is spent without `--yes`, a limit, or a yes at the terminal.
+    first, judging by that run: nothing is spent without `--yes`, a limit, or a yes at the terminal.
     """
     from mage_es.engine.verbs.evolve import evolve as start
     from mage_es.engine.verbs.evolve import evolve_price

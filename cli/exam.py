@@ -52,9 +52,9 @@ def exam(
         Literal["none", "shuffled", "permuted", "bare"],
         typer.Option(
             "--control",
-            help="Show memories that can teach nothing. shuffled: those of a question of another task type, or of an "
-            "unlike one if all have one type. permuted: its own, each with the answer of another memory. bare: none, "
-            "as at the start.",
+            help="Show memories that cannot help. shuffled: those of a question of another task type, or of a "
+            "dissimilar one if all have one type. permuted: its own, each with the answer of another memory. "
+            "bare: none, as at the start.",
         ),
     ] = "none",
     execution: Annotated[
@@ -75,9 +75,9 @@ def exam(
 ) -> None:
     """Examine a run on questions that it never saw.
 
-    It learns nothing and calls no guidance model; the run's log records that it was taken, by which model, and its
-    result. The same command continues an exam that was stopped, and shows one that is complete without a call. If
-    another exam of the run is in progress, it waits.
+    It learns nothing and calls no guidance model; the run's log records the exam, its model and its result. The same
+    command continues an exam that was stopped, and shows a complete one without any call. If another exam of the run is
+    in progress, it waits.
     """
     from mage_es.engine.models.registry import open_model
     from mage_es.engine.verbs.exam import examine
@@ -143,7 +143,7 @@ def compared(report: ExamReport) -> Iterator[str]:
     if report.recalled:
         yield (
             f"{report.recalled} of {report.total} questions were answered by the nearest cases, without a call: while "
-            "learning they were right at least as often as the model (evolve --no-recall asks it all the same)."
+            "learning they were right at least as often as the model (evolve --no-recall asks it anyway)."
         )
     if report.control in ("none", "bare") and report.bare and report.marker != "start":
         yield f"{report.bare} of {report.total} questions were asked with the bare prompt, without anything learned."

@@ -39,6 +39,7 @@ def glossary() -> dict[str, str]:
 
 
 def _plain(word: str) -> str:
-    """Return a word without case, hyphens and plural endings: `Held Out`, `memories` and `anchors` are found."""
+    """Return a word without case, hyphens and plural endings, so that `Held Out`, `memories` and `anchors` are
+    found."""
     plain = re.sub(r"[-_\s]+", " ", word.casefold()).strip()
     return re.sub(r"s$", "", re.sub(r"ies$", "y", plain))

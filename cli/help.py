@@ -1,7 +1,7 @@
 """Help texts in panels, one name for each kind of value, and Ctrl-C as an error of ours.
 
 Typer draws panels only with rich, which is too slow to load for a help text. It also reads the options of every command
-at each start, which takes as long as all the rest: here a command's are read when it is called for.
+at each start, which takes as long as everything else: here a command's options are read only when it is used.
 """
 
 import re
@@ -26,7 +26,7 @@ _Records = Iterable[tuple[str, str]]
 
 
 class PanelledCommand(TyperCommand):
-    """A command whose callback, until its options are asked for, has none itself and returns the function that has."""
+    """A command whose callback, until its options are needed, has none itself and returns the function that has."""
 
     def get_params(self, ctx: Any) -> Any:
         if not self.params and self.callback:

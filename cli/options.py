@@ -40,10 +40,10 @@ RunArgument = Annotated[
 ]
 BenchmarkArgument = Annotated[
     str | None,
-    typer.Argument(help="Name of the benchmark, or a file of tasks of your own.", autocompletion=benchmarks),
+    typer.Argument(help="Name of the benchmark, or a file of your own tasks.", autocompletion=benchmarks),
 ]
 RunIdOption = Annotated[
-    str | None, typer.Option("--run-id", metavar="NAME", help="Name of the new run. [default: made up]")
+    str | None, typer.Option("--run-id", metavar="NAME", help="Name of the new run. [default: generated]")
 ]
 AtOption = Annotated[
     str, typer.Option("--at", metavar="MARKER", help="State to use: start, iter-9, iter-9/evaluate, seq:1234, latest.")
@@ -91,8 +91,8 @@ def takes(
     """Give a command `--json` and an option for each named setting.
 
     The command receives its two streams as `out` and all resolved settings as `settings`. Its help omits the options
-    for `unlisted` settings. With `own_tasks` it also has the options for tasks of the user's own, which become part of
-    the benchmark's name.
+    for `unlisted` settings. With `own_tasks` it also has the options for the user's own tasks, which become part of the
+    benchmark's name.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

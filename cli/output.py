@@ -107,7 +107,7 @@ class Output:
             print(clean(part)) if isinstance(part, str) else _print_table(part)
 
     def say(self, text: str) -> None:
-        """Print a message to stderr, after everything bound for stdout."""
+        """Print a message to stderr, after flushing stdout."""
         sys.stdout.flush()
         print(message(text), file=sys.stderr)
 
@@ -125,7 +125,7 @@ def is_terminal() -> bool:
 
 
 def agreed(question: str) -> bool:
-    """Ask if this is a terminal; elsewhere the answer is no."""
+    """Ask, if this is a terminal; otherwise the answer is no."""
     if not sys.stdin.isatty():
         return False
     print(message(question), end="", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Tasks of the user's own on a command line: the same options wherever a benchmark is named, and the name that they
+"""The user's own tasks on a command line: the same options wherever a benchmark is named, and the name that they
 form."""
 
 import inspect
@@ -57,8 +57,8 @@ def parameter(name: str) -> inspect.Parameter:
 
 
 def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") -> str | None:
-    """Return the benchmark that an argument and the options name; other tasks of the user's own (`like`) lend their
-    options. Raises `UsageError` if they do not fit."""
+    """Return the benchmark that an argument and the options name; other own tasks (`like`) lend their options. Raises
+    `UsageError` if they do not fit."""
     from mage_es.engine.benchmarks.tasks.spec import parse, specified
 
     options = {name: value for name, value in given.items() if value is not None}
@@ -72,7 +72,7 @@ def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") ->
         if options:
             about = f"and {benchmark} is a benchmark with its own" if benchmark else "and no file was named"
             flags = ", ".join(map(flag_of, options))
-            raise UsageError(f"{flags}: for tasks of your own only, {about}. Give their file, such as my.jsonl.")
+            raise UsageError(f"{flags}: only for your own tasks, {about}. Give their file, such as my.jsonl.")
         return benchmark
     if "instruction" in options:
         options["instruction"] = _text_of(options["instruction"])

@@ -1,4 +1,4 @@
-"""What a verb that asks models again says of its price, and how its user agrees to it."""
+"""How a verb that asks models again announces its price, and how the user agrees to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ YesOption = Annotated[bool, typer.Option("--yes", help="Proceed at the printed p
 
 
 def priced(price: AskingPrice, how: str, basis: str) -> str:
-    """Return in one sentence what asking some prompts takes; `basis` says by what that was estimated."""
+    """Return one sentence on the cost of asking some prompts; `basis` says what the estimate is based on."""
     if not price.questions:
         return "Every answer that is needed is on record: no model is called."
     asked = "1 prompt" if price.questions == 1 else f"{price.questions} prompts"
@@ -28,14 +28,14 @@ def priced(price: AskingPrice, how: str, basis: str) -> str:
 
 
 def going_on(price: AskingPrice, run_id: str, iterations: int) -> str:
-    """Return in one sentence what going on from a run takes."""
+    """Return one sentence on the cost of continuing a run."""
     taken = _taken(price, price.execution, f"as its own took in {run_id}")
     noun = "1 iteration" if iterations == 1 else f"{iterations} iterations"
     return f"Going on with {noun} of {price.questions} questions in all takes about {taken}"
 
 
 def judging(price: AskingPrice) -> str:
-    """Return in one sentence what a judge's word on recorded answers takes."""
+    """Return one sentence on the cost of judging recorded answers."""
     if not price.questions:
         return "Every opinion that is needed is on record: no model is called."
     answers = "1 answer" if price.questions == 1 else f"{price.questions} answers"
@@ -55,12 +55,12 @@ def _lasting(minutes: float | None) -> Iterator[str]:
 
 
 def agrees(settings: Settings, *, yes: bool) -> bool:
-    """Return whether the user pays: said so, set a limit, or says so at the terminal."""
+    """Return whether the user agrees to pay: by --yes, by a limit, or at the terminal."""
     return yes or any(settings.limits[:2]) or agreed("Go on? [y/N] ")
 
 
 def require_agreement(settings: Settings, *, yes: bool) -> None:
-    """Raises `UsageError` if the user does not pay."""
+    """Raises `UsageError` if the user does not agree to pay."""
     if not agrees(settings, yes=yes):
         raise UsageError(
             "Nothing was asked. Proceed at this price with --yes, or within a limit: --max-usd, --max-calls."

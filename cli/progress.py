@@ -1,4 +1,4 @@
-"""The display of a run at work: phase, questions, accuracy so far, calls, time left.
+"""The progress display of a run: phase, questions, accuracy so far, calls, time left.
 
 One line ends each round of questions; in between there is a live line on a terminal, and elsewhere a line every `EVERY`
 seconds. What is said of the tasks when a run begins is not said again of the next run of the same command.
@@ -23,7 +23,7 @@ EVERY = 15.0
 """Seconds between plain lines within one phase."""
 
 _WIDE = 100
-"""How many columns a terminal needs to have room for a bar."""
+"""How many columns a terminal needs for a bar."""
 
 _PHASES = ("open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "form")
 _ASKING = frozenset(("explore", "evaluate", "snapshot", "form", "exam"))

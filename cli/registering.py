@@ -1,4 +1,4 @@
-"""What a command registers before the first call: the options, and the registration that they give."""
+"""Registering a result before the first call: the options, and the registration that they give."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def delete(
         bool, typer.Option("--yes", help="Delete without asking, even a run that holds replies or exams.")
     ] = False,
 ) -> None:
-    """Delete a run with its exams, for good.
+    """Delete a run with its exams, permanently.
 
     A run that no model ever answered is deleted at once; for any other the command says what would be lost, and asks.
     """

@@ -65,11 +65,11 @@ def watched(
 def repeatable(out: Output, settings: Settings) -> Iterator[Runtime]:
     """Do what `watched` does, for a command that works on several runs and continues if it is repeated."""
     kept = "Every answer so far is kept."
-    again = f"{kept} The same command goes on."
+    again = f"{kept} The same command continues."
     try:
         with watched(out, settings, ProgressDisplay(), way_back=lambda: again) as runtime:
             yield runtime
-    except BudgetReached as stopped:  # says itself what goes on, if the same command does not
+    except BudgetReached as stopped:  # says itself how to continue, if not with the same command
         raise BudgetReached(f"Stopped. {stopped} {kept if stopped.options else again}") from stopped
     except Interrupted as stopped:
         raise type(stopped)(f"Stopped. {again}") from stopped

@@ -72,7 +72,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """File of a key, made by `mage-es key new`: heads of each log are signed with it when a run or serving begins
     and ends, and before and after each exam."""
     by: str = "user"
-    """Your name, recorded with what you decide on a memory. A log keeps names for good, so none is taken from the
+    """Your name, recorded with your decisions on memories. A log keeps names forever, so none is taken from the
     machine's accounts."""
     prices: str = ""
     """File of prices that override those of the package, in the form of its prices.toml."""
@@ -210,7 +210,7 @@ class Settings:
         if values["benchmark"] is None:
             raise UsageError(
                 "Name a benchmark, such as wordmath; `mage-es fetch` shows them all. "
-                "For questions of your own name their file, such as `mage-es evolve my.jsonl`."
+                "For your own questions, name their file, such as `mage-es evolve my.jsonl`."
             )
         return msgspec.convert(values, Config)
 

@@ -35,7 +35,7 @@ def _facts(summary: RunSummary) -> Iterator[str]:
     yield f"Run {summary.run_id}: {summary.benchmark}, seed {summary.seed}, {summary.state}"
     yield f"{_done(summary)}, {summary.events} events in {summary.path}"
     if parent := summary.parent:
-        yield f"goes on from {parent}"
+        yield f"continues from {parent}"
     yield f"execution {summary.execution}{_taught(summary)}"
     yield f"head {summary.head[:DIGEST_DIGITS]}"
     yield from (f"{model}: {source or 'price unknown'}" for model, source in summary.prices.items())

@@ -16,7 +16,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An evolution question, with the right answer and the data set's own solution as far as they are shown."""
+    """An evolution question, with the right answer and the data set's own solution, as far as the run shows them."""
 
     question_id: str
     question: str
@@ -81,7 +81,7 @@ class OntologyReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Doubting(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply that may name questions of the brief whose right answer contradicts them."""
+    """A reply that may list questions of the brief whose given answer contradicts the question."""
 
     doubtful: tuple[str, ...] = ()
 
@@ -128,7 +128,7 @@ class PrinciplesBrief(Brief, frozen=True, kw_only=True, tag="principles"):
 
 
 class AuthoredPrinciple(msgspec.Struct, frozen=True, kw_only=True):
-    """When (in meaning; "" for always) to do what, and the ids of the questions of the brief that show it."""
+    """When (by meaning; "" for always) to do what, and the ids of the brief's questions that show it."""
 
     when: str = ""
     do: str
@@ -333,7 +333,7 @@ class AuthoredChild(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SplittingReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The children (none if the skill is best left whole), and why."""
+    """The children (none if the skill is better left whole), and why."""
 
     children: tuple[AuthoredChild, ...]
     reason: str = ""

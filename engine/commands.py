@@ -44,7 +44,7 @@ from mage_es.events.vocabulary import (
 
 
 def shared(one: msgspec.Struct, form: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the fields of a struct that another form has too, such as those of an event that a report shows."""
+    """Return the fields that a struct shares with another type, such as those of an event that a report shows."""
     return {name: getattr(one, name) for name in form.__struct_fields__ if name in one.__struct_fields__}
 
 
@@ -103,7 +103,7 @@ class PlanAnswers(NamedTuple):
     """Choose arms and bundles for questions, all on the current state. `frozen` bandits learn nothing and draw nothing.
     The controls of an exam (rules/controls.py): `donors` gives a question the memories that another one would have
     retrieved; `answers` maps a memory's id to that of the memory whose answer it shows, "" to leave it out; with
-    `is_bare` nothing learned is shown. `client` is the key that asks, "" for none: it sees what it gave itself."""
+    `is_bare` nothing learned is shown. `client` is the key that asks, or "": it sees what it gave itself."""
 
     iteration: int
     phase: Phase
@@ -178,7 +178,8 @@ class RecordEmbedding(NamedTuple):
 
 
 class RecordFact(NamedTuple):
-    """Record a fact whose every field the shell knows: there is nothing to decide, but it is searched for leaks."""
+    """Record a fact whose fields the shell knows completely: there is nothing to decide, but it is searched for
+    leaks."""
 
     draft: Draft
 
@@ -212,7 +213,7 @@ class LearnFromEpisodes(NamedTuple):
 
 
 class RecordDecided(NamedTuple):
-    """Record what the rules of a wing decided (engine/serving/rules), as pure as ours."""
+    """Record what a wing's own pure rules decided (engine/serving/rules)."""
 
     drafts: Sequence[Draft]
 
@@ -226,7 +227,7 @@ class LearnFromAnswers(NamedTuple):
     """UPDATE: ratchet, both bandits and the harvest, over this iteration's verdicts.
 
     `vectors` holds the questions' vectors by id, `observed` those of the observations before milestones by text,
-    `doubtful`, by question id, another type that a question is about as near to as to its own.
+    `doubtful` maps a question's id to another type that it is about as near to as to its own.
     """
 
     iteration: int
@@ -249,7 +250,7 @@ class CheckedTools(NamedTuple):
 
 
 EvolveReply = FailureReply | PrinciplesReply | CheckedTools | RetrievalReply | RefinementReply | SplittingReply
-"""What one of EVOLVE's actions may get from the guidance tier."""
+"""What the guidance tier may reply to one of EVOLVE's actions."""
 
 
 class Authored(NamedTuple):

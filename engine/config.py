@@ -14,7 +14,7 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 MOST = 10_000_000
-"""More questions, iterations, tokens or passages than anyone needs: a larger number is a typing error."""
+"""More questions, iterations, tokens or passages than anyone needs: a larger number is a typo."""
 Count = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
 MOST_WORKERS = 4096
 """Most questions worked on at the same time: each takes memory in this process, whatever the provider allows."""
@@ -29,7 +29,7 @@ records it."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything that decides what a run does. How fast it goes (workers, progress) is not in here."""
+    """Everything that decides what a run does. How fast it runs (workers, progress) is not part of it."""
 
     benchmark: str
     """Name of the benchmark."""
@@ -160,7 +160,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     gate: Literal["paired", "off"] = "paired"
     """What is served, in exams too, where the anchors have not shown that what was learned helps: `paired`: the bare
-    prompt; `off`: what was learned all the same, as in the paper. See rules/benefit.py."""
+    prompt; `off`: what was learned anyway, as in the paper. See rules/benefit.py."""
     gate_p: Share = 0.25
     """With over 20 pairs, what was learned counts as helpful if the paired test's one-sided p is at most this."""
 

@@ -6,7 +6,7 @@ it what is recorded and continues from there, and `show` walks through it withou
 
 Rules
     - A course reads nothing of a fact that may differ between runs (such as its latency).
-    - The fact of a move is durable before the next move is made (for an episode's step, before the move after that).
+    - The fact of a move is durable before the next move is made (for an episode's step, before the one after that).
       Scoring leaves no fact.
 """
 
@@ -31,10 +31,10 @@ from mage_es.events.vocabulary import (
 class Ask(NamedTuple):
     """Call a model. `about` is the question's id for the last call of a course, and `q17/1`, `q17/2`... for earlier
     ones; `spans` are the places of retrieved texts in the prompt. An empty `purpose` means the plan's. `typed` is the
-    form that the reply must have; any other is recorded as rejected and sent to the course all the same, to ask again
-    as the next `attempt`. `droppable` are the ids of what can be dropped from the prompt, in that order: if it
-    does not fit the model's context, the course is sent what to leave out. A course continues without the reply to a
-    move that `is_spare`: it is sent the failure."""
+    form that the reply must have; any other is recorded as rejected, but still sent to the course, which asks again as
+    the next `attempt`. `droppable` are the ids of what can be dropped from the prompt, in that order: if it does not
+    fit the model's context, the course is sent what to leave out. If a move `is_spare`, the course continues without
+    its reply: it is sent the failure."""
 
     about: str
     request: Request
@@ -80,7 +80,7 @@ class Grade(NamedTuple):
 
 class Finish(NamedTuple):
     """The end of a course: the text that the Critic scores, and the verdict once it is given. `lost` says why there is
-    neither, if a call failed for good; `reason` says what the reply lacks (`reason_of`).
+    neither, if a call failed permanently; `reason` says what the reply lacks (`reason_of`).
     """
 
     reply: str
@@ -101,8 +101,8 @@ def call_of(question_id: str, place: int) -> str:
 
 
 def reply_to(move: Ask, *, most: int) -> Generator[Move, Fact, ModelCalled | BundleTrimmed]:
-    """Ask, and ask once more if the reply was cut (with `most` tokens) or empty; return the last reply. If the prompt
-    does not fit, a trimming is returned instead."""
+    """Ask, and ask once more if the reply was truncated (now with `most` tokens) or empty; return the last reply. If
+    the prompt does not fit, return a trimming instead."""
     fact = yield move
     if isinstance(fact, ModelCalled) and (request := asked_again(move.request, fact, most=most)):
         # The prompt fitted before: nothing is left out to make room for a longer reply.
@@ -138,7 +138,7 @@ def advance(course: Course, fact: Fact | Verdict) -> Move | Finish:
 
 
 def catch_up(course: Course, move: Move | Finish, recorded: Callable[[Move], Fact | None]) -> Move | Finish:
-    """Lead a course that is at `move` through the recorded facts; return the first move without one."""
+    """Replay the recorded facts into a course that is at `move`; return the first move without one."""
     while not isinstance(move, Finish) and (fact := recorded(move)) is not None:
         move = advance(course, fact)
     return move

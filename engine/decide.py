@@ -1,10 +1,10 @@
-"""`decide(setting, state, command) -> drafts`: the only place where what a run learns comes from.
+"""`decide(setting, state, command) -> drafts`: the only source of what a run learns.
 
-What is no decision of the loop is appended by the verb that does it: a run started or resumed, an exam, a baseline, an
-erasure, a request that was served.
+Anything that the loop does not decide is appended by the verb that does it: a run started or resumed, an exam, a
+baseline, an erasure, a served request.
 
 Pure: the same setting, state and command give the same events. Everything that comes from a model, a clock or a file is
-in the command. Most commands are decided by an agent or a rule, named below; facts of which the shell knows every field
+in the command. Most commands are decided by an agent or a rule, named below; facts that the shell knows completely
 (`RecordFact`) only pass through, so that they too are searched for leaks.
 """
 

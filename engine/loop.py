@@ -58,7 +58,7 @@ from mage_es.engine.rules.benefit import to_ask_more
 from mage_es.engine.rules.forms import rival_of, to_try
 from mage_es.engine.rules.refit import to_refit
 from mage_es.engine.rules.snapshot import is_decided, is_mastered, looks
-from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
+from mage_es.engine.rules.task_types import BATCH, BATCHES, settle_types, task_types_brief, with_reply
 from mage_es.engine.rules.writings import BRIEFS, ONTOLOGY, writings
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.seams.benchmark import Question
@@ -116,7 +116,7 @@ async def iterate(session: Session, k: int) -> None:
 
 
 async def reprove(session: Session, k: int) -> None:
-    """Ask a new learner another one's questions, with and without what the other learned; guidance takes no part."""
+    """Ask a new learner another one's questions, with and without what the other learned; guidance is not called."""
     if not session.state.progress.is_completed(k, "plan"):
         session.do(PlanIteration(k))
     if not session.state.progress.is_completed(k, "evaluate"):
@@ -132,7 +132,7 @@ async def reprove(session: Session, k: int) -> None:
 async def open_run(session: Session) -> None:
     """Commit to configuration and splits, induce the ontology, answer the anchors once.
 
-    A run that continues another has the other's ontology; only types that this lacked are new.
+    A run that continues another keeps its ontology; only types that it lacked are new.
     """
     setting = session.world.setting
     if session.state.seq == 0:
@@ -174,7 +174,7 @@ async def induce_types(session: Session, evolution: Sequence[Question]) -> Seque
         call = TypedCall(START, "open", "SkillDiscovery", "task_types_v1", about, brief, cut)
         reply, _ = await session.guide(call, TaskTypesReply)
         found = with_reply(found, brief, reply, session.world.setting.guarded)
-    return settled(found)
+    return settle_types(found)
 
 
 async def plan(session: Session, k: int) -> None:
@@ -185,7 +185,8 @@ async def plan(session: Session, k: int) -> None:
 
 
 async def refine(session: Session, k: int) -> NavigatorReply | None:
-    """Return what guidance says of each skill of the frontier; None without a frontier, or if it cannot be read."""
+    """Return what guidance says about each skill of the frontier; None without a frontier, or if the reply cannot be
+    read."""
     world, state = session.world, session.state
     questions = [world.questions[name] for name in latest_failures(state)]
     failed: dict[str, list[Question]] = {}
@@ -233,7 +234,7 @@ async def evaluate(session: Session, k: int) -> None:
 
 
 def all_wrong(session: Session) -> str:
-    """Return how three replies end, what was read from each and what was expected, or "" if one was right."""
+    """Return how three replies end, what was read from each and what was expected; "" if one was right."""
     progress, questions = session.state.progress, session.world.questions
     verdicts = progress.verdicts("evaluate")
     if len(verdicts) < _SHOWN or any(verdict.correct for verdict in verdicts) or is_sequential(session.world.benchmark):
@@ -318,7 +319,7 @@ async def compare(session: Session, k: int) -> None:
 
 
 async def ask_bare(session: Session, k: int) -> None:
-    """Have the anchors answered once without what was learned, unless the run began with nothing."""
+    """Ask the anchors once without what was learned, unless the run began with nothing."""
     begun = {plan.question_id for plan in session.state.progress.plans("open")} & {*session.world.setting.anchors}
     is_known = k == START or (session.state.scores.bare_answers() and not begun)
     if session.world.setting.config.gate == "paired" and not is_known:
@@ -334,7 +335,7 @@ async def ask_more(session: Session, k: int) -> None:
 
 
 async def try_form(session: Session, k: int, asked: Sequence[str]) -> None:
-    """Have the snapshot's anchors answered in the other form as well, if the run is to choose one."""
+    """Also ask the snapshot's anchors in the other form, if the run has to choose one."""
     setting, state = session.world.setting, session.state
     if rival := rival_of(setting, state):
         purposes: dict[str, Purpose] = dict.fromkeys(to_try(state, asked, rival), "form")

@@ -1,6 +1,6 @@
 """The posteriors of both bandits, exactly as the updates give them, in integer millionths.
 
-The rule that computes an update is in engine/rules/bandits.py; here it is only assigned.
+The rule that computes an update is in engine/rules/bandits.py; here the result is only assigned.
 """
 
 from collections.abc import Iterable

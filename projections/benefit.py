@@ -1,7 +1,7 @@
 """What each task type is served, and in which form, by the paired record of the anchors at the last snapshot.
 
 Rules
-    - The record is what `benefit.decided` says; this file compares nothing.
+    - The record comes from `benefit.decided`; nothing is compared here.
     - Without one, what was learned is served, untested.
 """
 

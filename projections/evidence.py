@@ -1,4 +1,4 @@
-"""What is counted beside the mastery ratchet: successes and failures of every skill, without its upward bias.
+"""Counts kept besides the mastery ratchet: successes and failures of every skill, without its upward bias.
 
 It is protected: a rollback takes back what was concluded, not what was seen.
 """

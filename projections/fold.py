@@ -1,12 +1,12 @@
 """The fold: the state of a run is what its events say, one after another, and nothing else.
 
 Rules
-    - The same function makes the live state, the replayed state and the state of an exam: an event goes to
-      every projection that reads its type.
-    - A fold reads only the types and fields that some projection declares; what it skips can change nothing.
-    - Each view of a state that has a snapshot comes when it is first asked for: from there if its digest is the log's,
-      else from the log. An event that is applied asks for all. No digest covers all of slots, ledger and texts, so
-      no snapshot is believed about them.
+    - The same function makes the live state, the replayed state and the state of an exam: an event goes to every
+      projection that reads its type.
+    - A fold reads only the types and fields that some projection declares; what it skips cannot change anything.
+    - If a state has a snapshot, each view is loaded on first use: from the snapshot if its digest matches the log, else
+      from the log. Applying an event loads all of them. Digests do not cover all of slots, ledger and texts, so these
+      are never taken from a snapshot.
 """
 
 import gc
@@ -67,25 +67,25 @@ DIGESTED: tuple[type[Projection], ...] = (
 """The projections by which runs are compared. Half-done work and the numbers of texts differ between a run and its
 resumed twin, so they are folded but not compared."""
 UNCOVERED: tuple[type[Projection], ...] = (Slots, Ledger)
-"""Those of which a digest leaves something out."""
+"""The projections that a digest does not cover completely."""
 _ALL: tuple[type[Projection], ...] = (*DIGESTED, Progress, Texts)
 _VIEWS = {view.name: view for view in _ALL}
 
 
 class KeptState(Protocol):
-    """What a snapshot has of a state at event `seq`."""
+    """A snapshot's part of a state at event `seq`."""
 
     @property
     def seq(self) -> int: ...
 
     def fill(self, view: Projection) -> bool:
-        """Load what was kept of a view. Return whether that is what the log says; if not, the view is of no use."""
+        """Load a view's snapshot. Return whether it matches the log; if not, the view is useless."""
 
 
 class State:
     """Every projection of a run by name. `seq` is the last sequence number folded in (0: none).
 
-    A state that was `kept` has the `source` that it is of.
+    A state that was `kept` has its `source`.
     """
 
     graph: Graph
@@ -113,7 +113,7 @@ class State:
         self._asking = RLock()  # many threads may ask a state that no longer changes
 
     def __getattr__(self, name: str) -> Projection:
-        """Return a view that was not asked for before."""
+        """Return a view that has not been loaded yet."""
         if name not in _VIEWS:
             raise AttributeError(f"a state has no {name}")
         return self._views(name)[0]
@@ -154,8 +154,8 @@ class State:
         return self._views(*_VIEWS)
 
     def wanted(self, source: "Source", until: int) -> tuple[Projection, ...]:
-        """Return the projections to fold up to event `until` of a source; those that were not asked for yet follow
-        when they are."""
+        """Return the projections to fold up to event `until` of a source; those not loaded yet follow when they are
+        used."""
         if source is not self._source:
             return self.projections()
         self._until = until
@@ -189,25 +189,25 @@ class State:
 
 
 class Source(Protocol):
-    """What a fold needs from a log; `LogReader` has it."""
+    """What a fold needs from a log; `LogReader` provides it."""
 
     def batches(self, reads: Reads, *, since: int | None = None, until: int | None = None) -> Iterator[Batches]:
-        """Return events of these types by type, stretch after stretch; fields that were not asked for may be None."""
+        """Return events of these types by type, stretch after stretch; fields that were not requested may be None."""
 
     def events(
         self, reads: Reads, *, since: int | None = None, until: int | None = None
     ) -> Iterator[tuple[int, Event]]:
-        """Return (seq, event) of these types in order of seq; fields that were not asked for may be None."""
+        """Return (seq, event) of these types in order of seq; fields that were not requested may be None."""
 
     def last(self, cls: type[Event], *, since: int | None = None, until: int | None = None) -> int:
-        """Return the sequence number of the last event of a type, 0 if there is none."""
+        """Return the sequence number of the last event of a type, or 0."""
 
     @property
     def head(self) -> Head: ...
 
     @property
     def keys(self) -> Keys | None:
-        """Return what opens the texts of subjects, None if they are read as recorded."""
+        """Return the opener of subjects' texts, or None if they are read as recorded."""
 
 
 def reads_of(projections: tuple[Projection, ...]) -> Reads:
@@ -263,7 +263,7 @@ def fold_into(views: tuple[Projection, ...], source: Source, *, since: int | Non
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Keep the garbage collector from searching a growing state again and again: it holds no garbage."""
+    """Keep the garbage collector from scanning a growing state again and again: it contains no garbage."""
     # A collection walks every object of the state, and a fold allocates enough to trigger one after another.
     was_enabled = gc.isenabled()
     gc.disable()

@@ -3,12 +3,12 @@
 Rules
     - A node is identified by its own name (`skill/x`, `task_type/y`, `memory/<id>`): rustworkx reuses an index after
       a removal, so no index leaves this file.
-    - No place in it is ever freed: a pruned pattern disappears from every answer and count, and its pruning is one more
-      fact. The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
+    - No node is ever freed: a pruned pattern disappears from every answer and count, and its pruning is one more fact.
+      The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
       prunings), so it does not depend on the order in which they arrived.
     - An edge may name a node before the event that creates it.
-    - Only what something reads is here. A memory is a node by its row in projections/memory.py: what it is about, which
-      skill it exercises, where it came from and what replaced it are fields there.
+    - Only what is read somewhere is kept here. A memory is a node by its row in projections/memory.py: what it is
+      about, which skill it exercises, where it came from and what replaced it are fields there.
     - A task type that goes out of use stays stored, and its retirement is one more fact.
 """
 
@@ -194,7 +194,7 @@ class Graph:
         return source == target or self._ordered().leads(_plain(target), _plain(source))
 
     def skill_for_task(self, task_type: str) -> str:
-        """Return the skill with the largest `resolves` weight, ties by name; `general` if there is none.
+        """Return the skill with the largest `resolves` weight, ties by name; `general` if no edge exists.
 
         [section 3.1, skill for a task] The edge leads from task type to skill; the paper's arrow points the other way.
         """
@@ -293,7 +293,7 @@ class Graph:
         return self._edges.setdefault(edge, edge)  # equal edges are kept once
 
     def _unhashed(self) -> Iterator[tuple[object, ...]]:
-        """Yield the facts since the last digest: no place is ever freed, so places in the graph are in order.
+        """Yield the facts since the last digest: no node is ever freed, so indices in the graph are in order.
 
         A skill's description and an edge's label are in the fact only if they say something.
         """

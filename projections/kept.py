@@ -1,4 +1,4 @@
-"""Things kept by id for good, each in use or in quarantine, with a digest that hashes only what changed."""
+"""Things kept permanently by id, each in use or in quarantine, with a digest that hashes only what changed."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Rules
     - The tables are an export of `Memory`, never a source: no part of a run reads them.
-    - What is read back has the digest of the memory it came from, the vectors bit for bit.
-    - Memories of subjects, which are ciphertext in the log, are in no table: `open_to_all` gives the others.
+    - What is read back has the digest of the original memory, with the vectors bit for bit.
+    - Memories of subjects, which are ciphertext in the log, are not exported: `open_to_all` gives the others.
     - There is no vector index. It would be trained at random, so no two exports would find the same neighbours; exact
       search within one task type, through a bitmap index, always does.
 """

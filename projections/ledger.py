@@ -3,12 +3,11 @@
 Rules
     - One recorded reply is one call. Latency is summed for display and enters no digest.
     - A failed attempt is not a call, and no provider says what it cost in tokens; it is counted separately and enters
-      no digest, because a provider's bad day changes nothing that was learned.
-    - Calls that came in batches are accounts of their own, because they cost less, and so are those served by a model
-      other than the one asked for. That, and what was written into a cache, matters to prices and audits only: the
-      digest adds them to the others.
-    - Calls to a server of embeddings are a tier of their own, which no agent uses. They enter no digest: how often
-      vectors are asked for depends on how often a run was stopped, and a replay asks for none.
+      no digest, because a provider's bad day does not change what was learned.
+    - Batched calls have separate accounts, because they cost less, and so do those served by a model other than the
+      requested one. That, and cache writes, only matters for prices and audits: the digest adds them to the others.
+    - Calls to an embedding server are a separate tier, which no agent uses. They enter no digest: how often vectors are
+      requested depends on how often a run was stopped, and a replay requests none.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ class Account(NamedTuple):
 
 class Usage(NamedTuple):
     """Calls, tokens by kind, the sum of the latencies in microseconds; failed attempts, and those that were made again;
-    tokens that were written into a cache, which, like those read from one, are among the input's; and replies that a
-    limit cut."""
+    tokens that were written into a cache, which, like those read from one, are included in the input's; and replies
+    that a limit cut."""
 
     calls: int = 0
     input_tokens: int = 0

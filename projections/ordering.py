@@ -1,4 +1,4 @@
-"""The skills and the edges that order them: what a skill needs first, without cycles, on a small graph of its own.
+"""The skills and the edges that order them: what a skill needs first, without cycles, on a small separate graph.
 
 It is rebuilt after a skill or an ordering edge is added, which is rare compared with queries.
 """

@@ -1,7 +1,7 @@
 """The patterns abstracted from trajectories, with how often they held; the only nodes that may be pruned.
 
 Rules
-    - A pruned pattern is out of use for good. It stays stored, and is still counted, so that it is not abstracted
+    - A pruned pattern never comes back into use. It stays stored, and is still counted, so that it is not abstracted
       again.
 """
 
@@ -26,7 +26,7 @@ from mage_es.projections.slices import Birth, birth_of
 
 
 class PatternRow(msgspec.Struct, frozen=True, array_like=True):
-    """A pattern as it is now: the fields of `PatternAbstracted` in order, with current counts and confidence."""
+    """A pattern's current state: the fields of `PatternAbstracted` in order, with current counts and confidence."""
 
     memory_id: str
     task_type: str

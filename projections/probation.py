@@ -1,8 +1,8 @@
 """Memories on probation: what a merge took from other runs, until the coin has shown that it does no harm.
 
 Rules
-    - What a run brought is on probation until `probation.counted` says that this is over; this file counts nothing.
-    - What two runs brought is on probation for both.
+    - A run's memories are on probation until `probation.count_tosses` ends it; nothing is counted here.
+    - Memories from two runs are on probation for both.
 """
 
 from itertools import chain

@@ -2,7 +2,7 @@
 
 Rules
     - Recorded work is not done again: after a crash, a planned question, a call with its reply, and an answer with its
-      verdict (or with no hope of one) are looked up here by key.
+      verdict (or with its failure) are looked up here by key.
     - The purpose of a question tells its phase: fresh and revisited ones belong to EVALUATE, anchors to SNAPSHOT (also
       before iteration 0), those that are asked without what was learned to the opening of an iteration, those that try
       another form of prompts to a separate phase, the rest to the exam. EVALUATE's part stays until the iteration is
@@ -58,7 +58,8 @@ PHASE_OF_PURPOSE: dict[str, Phase] = {
 
 
 _Asking = tuple[Phase, str, int]
-"""A question as it was asked: the phase, its id (or what a call is about), and the round of a trial, else 0."""
+"""Identifies one asking of a question: the phase, its id (or what a call is about), and the round of a trial, else
+0."""
 _AboutQuestion = QuestionPlanned | ModelCalled | AnswerJudged | AnswerUnanswered | AnswerUndecided | BundleTrimmed
 
 
@@ -99,7 +100,7 @@ class Progress:
         IterationClosed: ("iteration",),
         RunFinished: ("iterations",),
     }
-    # All but the last two of `reads`: those close an iteration, and so say what is finished for good.
+    # All but the last two of `reads`: those close an iteration, and so say what is completely finished.
     passing: ClassVar[frozenset[type[Event]]] = frozenset((*get_args(_Work), PhaseCompleted))
     order: ClassVar[Order] = "global"
 
@@ -248,11 +249,11 @@ class Progress:
         return self._calls.get(key) or other
 
     def guidance(self) -> list[ModelCalled]:
-        """Return the replies of the guidance tier in the iteration that is open."""
+        """Return the replies of the guidance tier in the open iteration."""
         return [call for key, call in self._calls.items() if key.tier == "guidance"]
 
     def lost(self, key: CallKey) -> CallFailed | None:
-        """Return the failure that ended a call for good, None if there is none."""
+        """Return the failure that permanently ended a call, or None."""
         failures = self._failures.get((key.tier, key.purpose, key.about, key.attempt), [])
         return next((each for each in failures if each.final and each.request_sha256 == key.request_sha256), None)
 
@@ -326,7 +327,7 @@ class Progress:
 
 
 def trial_of(event: _AboutQuestion) -> int:
-    """Return the round of a trial, 0 for anything else."""
+    """Return the round of a trial, or 0."""
     return event.iteration if event.purpose == "trial" else 0
 
 

@@ -1,4 +1,4 @@
-"""What a projection is: a view of the log that a fold builds, event by event, and nothing else can change.
+"""What a projection is: a view of the log that a fold builds, event by event, and that nothing else can change.
 
 Rules
     - `apply` assigns or appends what the event already computed. It never computes a rule, reads a clock, draws
@@ -6,7 +6,7 @@ Rules
     - `reads` names the event types, and the fields of each, that `apply` looks at. A fold over sealed segments reads
       only those columns; every other field of the event is then `None`.
     - The state is a function of the facts, not of their sequence numbers: answers of one iteration may come in any
-      order, so whatever has an order must take it from births or question ids.
+      order, so anything with an order must take it from births or question ids.
 """
 
 from collections.abc import Mapping
@@ -46,8 +46,8 @@ class Columnar(Projection, Protocol):
     columnar: ClassVar[frozenset[type[Event]]]  # for the few types that make up most of a log
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Take in events of one type in order, each field in `reads` as one column, with the same result as applying
-        each event."""
+        """Apply events of one type in order, each field in `reads` as one column, with the same result as applying each
+        event."""
 
 
 # A fold up to the last closed iteration does not read these types at all, which saves most of its time.
@@ -74,11 +74,11 @@ class Packed(Typed, Protocol):
 
 @runtime_checkable
 class Parted(Packed, Protocol):
-    """A projection whose dump lies in parts by number, each of the types `dumped` and `packed`. Its digest is made of
+    """A projection whose dump is in numbered parts, each of the types `dumped` and `packed`. Its digest is made of
     their hashes, SHA-256 as encoded."""
 
     def believe(self, hashes: Mapping[int, bytes]) -> None:
-        """Take these for the hashes of the parts that were just loaded, since they need not be made twice."""
+        """Use these as the hashes of the parts just loaded, instead of computing them again."""
 
 
 def unread(view: Projection, event: Event) -> TypeError:

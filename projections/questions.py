@@ -1,4 +1,4 @@
-"""The history of each evolution question: how often it was asked, how it went last, in which epochs it was fresh.
+"""The history of each evolution question: how often it was asked, its last result, in which epochs it was fresh.
 
 Rules
     - A wrong answer is kept until the question is answered rightly. A question whose right answer the teacher doubts is
@@ -91,7 +91,7 @@ class Questions:
         return sorted(self._open.keys() - self.doubtful)
 
     def wrong_answer(self, question_id: str) -> str:
-        """Return the last answer to an open failure, "" for any other question."""
+        """Return the last answer to an open failure, or ""."""
         return self._open.get(question_id, "")[:_LONGEST]
 
     def times_fresh(self) -> Counter[str]:

@@ -1,7 +1,7 @@
 """How often the nearest cases would have answered rightly, and how often the model did, on the same questions.
 
 Rules
-    - The counts are those in `recall.compared`; this file counts nothing.
+    - The counts come from `recall.compared`; nothing is counted here.
 """
 
 from typing import Any, ClassVar
@@ -30,7 +30,7 @@ class RecallRecord:
                 raise unread(self, event)
 
     def record(self, task_type: str, agreement: int) -> Recall:
-        """Return a task type's counts for this agreement of the nearest cases, zeros if there are none."""
+        """Return a task type's counts for this agreement of the nearest cases, zeros without any."""
         none = Recall(task_type=task_type, agreement=agreement, questions=0, recalled=0, answered=0)
         return self._records.get((task_type, agreement), none)
 

@@ -2,13 +2,13 @@
 
 Rules
     - Fresh questions, revisits and anchors are separate series and are never added up.
-    - A question without an answer, because a call for it failed for good, was asked all the same, and reports count it
-      as wrong. What learns from answers does not see it: it is not evidence about a skill, and would look like a
-      decline to the guard. So it is counted separately, and `asked` adds it.
+    - A question without an answer, because a call for it failed permanently, was still asked, and reports count it as
+      wrong. Learning does not see it: it is not evidence about a skill, and would look like a decline to the guard. So
+      it is counted separately, and `asked` adds it.
     - An undecided answer is neither right nor wrong: it is counted separately, and enters no total.
     - Anchors of the start (iteration -1) were asked bare: nothing had been learned. A run that begins with what another
       one learned asks its anchors bare once, under a separate purpose.
-    - Which snapshots were accepted is what the guard's verdicts say; this file compares nothing.
+    - Which snapshots were accepted comes from the guard's verdicts; nothing is compared here.
 """
 
 from collections.abc import Iterable, Mapping

@@ -4,7 +4,7 @@ Rules
     - A rollback assigns the values remembered at a snapshot. It equals replaying the history with the updates
       between the snapshot and the rollback left out (the masks computed from the last rollback backwards).
     - A skill created after that snapshot gets its initial values: its creation is never masked.
-    - What was remembered is kept, so that a later rollback may go to any snapshot, but enters no digest: after a
+    - The remembered values are kept, so that a later rollback may go to any snapshot, but enter no digest: after a
       rollback the digest is that of the snapshot (where no skill was created since).
 """
 
@@ -71,7 +71,7 @@ class Slots:
         return self._values[skill].mastery
 
     def prompt_template(self, skill: str) -> str:
-        """Return a skill's prompt template, "" if it has none of its own. Raises `KeyError`."""
+        """Return a skill's own prompt template, or "". Raises `KeyError`."""
         return self._values[skill].prompt_template
 
     def strategy(self, skill: str) -> str:
@@ -95,7 +95,7 @@ class Slots:
         if iteration not in self._remembered:
             taken = sorted(self._remembered)
             raise LogError(
-                f"The log rolls the slots back to iteration {iteration}, of which it has no snapshot"
-                f" (there are {taken}). Run `mage-es verify` to see whether the log is whole."
+                f"The log rolls the slots back to iteration {iteration}, but has no snapshot of it (only of "
+                f"{taken}). Run `mage-es verify` to see whether the log is intact."
             )
         return self._remembered[iteration]

@@ -40,7 +40,7 @@ class Texts:
                 raise unread(self, event)
 
     def numbered(self, drafts: Iterable[Draft]) -> list[Draft]:
-        """Return drafts about to be committed, with numbers for what they sent and with the texts that are new."""
+        """Return drafts about to be committed, with numbers for the texts they sent and with the new texts."""
         last, new, found = self.last, dict[bytes | _Private, int](), list[Draft]()
         for draft in drafts:
             event = draft.event

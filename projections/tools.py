@@ -1,7 +1,7 @@
 """The dynamic tools that the guidance tier wrote, by skill; for each, the newest that passed its own examples.
 
 Rules
-    - A tool stays stored for good. One that failed its examples was never active; one in quarantine is out of use.
+    - A tool stays stored permanently. One that failed its examples was never active; one in quarantine is out of use.
     - A tool that is written again (same skill, name and source) counts as last written, and becomes the newest of its
       skill.
 """

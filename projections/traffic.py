@@ -1,7 +1,7 @@
 """What a served run must know about its traffic: processes, the coin's salt, open proposals, and counts.
 
 Rules
-    - Never a row for a request: what needs rows (`gain`, `publish`, `show`) reads the log.
+    - There are no rows for requests: anything that needs rows (`gain`, `publish`, `show`) reads the log.
 """
 
 from collections import Counter
@@ -29,9 +29,9 @@ _FINAL = ("published", "refused", "rejected")
 
 
 class Traffic:
-    """`processes` is how many have served the run so far; `salt` and `holdback_micro` are those of the last one, "" and
-    0 if there is none. `treatments` and `outcomes` count inferences as they were opened and closed, `feedbacks` the
-    feedback on them.
+    """`processes` is how many have served the run so far; `salt` and `holdback_micro` are those of the last one, or ""
+    and 0. `treatments` and `outcomes` count inferences as they were opened and closed, `feedbacks` the feedback on
+    them.
     """
 
     name: ClassVar[str] = "traffic"
@@ -91,7 +91,7 @@ class Traffic:
         return self._settled.get(memory_id, "")
 
     def decided(self) -> Set[str]:
-        """Return the ids of the proposals that there was a decision on."""
+        """Return the ids of the proposals that were decided on."""
         return self._settled.keys()
 
     def digest(self) -> str:

@@ -139,7 +139,7 @@ if TYPE_CHECKING:  # `name as name` offers it to users' type checkers as well
 __version__ = "0.1.0"
 
 _MODULES = ("dspy", "gepa", "inspect")
-"""Modules of the package itself, each with a library of its own to speak to."""
+"""Modules of the package itself, each an interface to another library."""
 
 if not TYPE_CHECKING:  # a type checker that saw this would accept any misspelt name
     _homes = {}
@@ -160,7 +160,7 @@ if not TYPE_CHECKING:  # a type checker that saw this would accept any misspelt 
         return found
 
     def _read_homes() -> dict[str, tuple[str, str]]:
-        """Read off the block above, which is for type checkers, the module of each name and its own name there."""
+        """Read each name's module, and its name there, from the block above, which is written for type checkers."""
         import ast
 
         block = next(node for node in ast.parse(__loader__.get_source(__name__)).body if isinstance(node, ast.If)).body

@@ -1,4 +1,4 @@
-"""`mage_es.dspy`: what a run learned, for programs of DSPy. It needs `python -m pip install 'mage-es[dspy]'`."""
+"""`mage_es.dspy`: what a run learned, for DSPy programs. It needs `python -m pip install 'mage-es[dspy]'`."""
 
 from mage_es.engine.serving.dspy import DspyMemory as Memory
 

@@ -1,4 +1,4 @@
-"""`mage_es.gepa`: a run as evidence for the optimizer GEPA. It needs `python -m pip install 'mage-es[gepa]'`."""
+"""`mage_es.gepa`: a run as evidence for the GEPA optimizer. It needs `python -m pip install 'mage-es[gepa]'`."""
 
 from mage_es.engine.study.gepa import RunAdapter as Adapter
 

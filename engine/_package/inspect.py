@@ -1,4 +1,4 @@
-"""What Inspect (inspect_ai) gets from here: a solver that puts a run's memories into any of its tasks.
+"""For Inspect (inspect_ai): a solver that adds a run's memories to any of its tasks.
 
     from inspect_ai import eval
     from mage_es.inspect import with_memory

@@ -1,6 +1,6 @@
 """Critic: scores a reply in [0, 1] by the benchmark's rule, or by a judge if the rule cannot decide.
 
-Scoring itself needs the benchmark and, at times, a model, so the shell does it (session/judge.py).
+Scoring itself needs the benchmark and sometimes a model, so the shell does it (session/judge.py).
 """
 
 from mage_es.engine.commands import shared

@@ -3,15 +3,16 @@
 Rules
     - Answers are taken in question-id order, not in order of arrival.
     - Mastery counts fresh questions only, and for the question's own skill: an answer through a chain or a guiding
-      skill says nothing in itself about the other skills. Rewards count every answer of the iteration; without bandits
+      skill says nothing by itself about the other skills. Rewards count every answer of the iteration; without bandits
       there are none.
     - Every correct answer becomes a success memory, a case: with the reasoning of its reply if there is any, or else as
-      question and answer; if it is met again, it is reinforced. A tool's result is not reasoning, nor is a cut reply.
-    - Every wrong one also becomes a case at once, with the right answer if the run may show that to a teacher: a
-      correction that guidance writes about it takes its place.
-    - One of a few labels or options that is right without reasoning may be so by chance: `is_guess` says which are
-      marked. An unmarked memory of the same case replaces a marked one.
-    - An episode of an open-ended benchmark brings one case for each achievement (rules/action_recipes.py), and all its
+      question and answer; if it occurs again, it is reinforced. A tool's result is not reasoning, and neither is a
+      truncated reply.
+    - Every wrong one also becomes a case at once, with the right answer if the run may show that to a teacher; a
+      correction that guidance writes about it replaces it.
+    - A label or option that is right without reasoning may be right by chance; `is_guess` marks such cases. An unmarked
+      memory of the same case replaces a marked one.
+    - An episode of an open-ended benchmark yields one case for each achievement (rules/action_recipes.py), and all its
       recipes.
 """
 
@@ -25,11 +26,11 @@ from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
 from mage_es.engine.rules.action_recipes import Milestone, account_of_milestone, harvest_recipes, milestones
 from mage_es.engine.rules.bandits import posterior_of, rewarded, update_of
-from mage_es.engine.rules.briefing import seen
+from mage_es.engine.rules.briefing import teacher_knowledge
 from mage_es.engine.rules.harvest import CASE, GUESS, Met, TimesGiven, capped, is_guess, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.phases import marked
-from mage_es.engine.rules.probation import counted
+from mage_es.engine.rules.probation import count_tosses
 from mage_es.engine.rules.recall import compare
 from mage_es.engine.rules.reproof import reproved
 from mage_es.engine.rules.setting import Setting
@@ -74,7 +75,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *(_missed(setting, state, command, verdicts) if setting.config.cases else ()),
         *(reproved(setting, state, harvested) if setting.reproves(command.iteration) else ()),
         *compare(setting, state, command.iteration, verdicts, command.questions),
-        *counted(state, command.iteration, verdicts),
+        *count_tosses(state, command.iteration, verdicts),
         *_action_recipes(setting, state, command.iteration, verdicts),
         *revised_types(setting, state, command.iteration, command.doubtful),
     ]
@@ -161,7 +162,7 @@ def _missed(
     met, ordinal = Met(state.memory), len(verdicts)
     for verdict in verdicts:
         question = command.questions[verdict.question_id]
-        answer, solution = seen(setting, question)
+        answer, solution = teacher_knowledge(setting, question)
         # An episode has no right answer.
         if verdict.correct or not answer or setting.traits.is_open_ended or state.memory.latest_failure(question.id):
             continue

@@ -30,9 +30,9 @@ from mage_es.projections.fold import State
 
 
 def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[Draft]:
-    """Return one `question.planned` for each question, in question-id order; an anchor that would see the same as when
-    it was last asked keeps its verdict instead. A reply at temperature 0 is treated as a function of the prompt. If a
-    server does not quite behave like one, or the temperature is higher, the old verdict is as good a draw as a new one,
+    """Return one `question.planned` for each question, in question-id order; an anchor whose prompt would be the same
+    as last time keeps its verdict instead. A reply at temperature 0 is treated as a function of the prompt. If the
+    server is not quite deterministic, or the temperature is higher, the old verdict is as good a sample as a new one,
     and chance alone can no longer change it.
 
     [agents, Learner] The learner never gets a guidance model.
@@ -62,8 +62,8 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
 
 
 def is_bare(state: State, asked: Asked) -> bool:
-    """Return whether a question gets the bare prompt: for comparison, or because it was not shown that anything more
-    helps. Learning and its anchors continue with what was learned, so that the record can recover."""
+    """Return whether a question gets the bare prompt: for comparison, or because nothing more has been shown to help.
+    Learning and its anchors still use what was learned, so that the record can recover."""
     return asked.purpose == "bare" or (asked.purpose in ("exam", "ask") and state.benefit.is_bare(asked.task_type))
 
 
@@ -146,8 +146,8 @@ def _seen(state: State, planned: QuestionPlanned, prompt: str) -> str:
 
 
 def _raised_limit(setting: Setting, state: State) -> int:
-    """Return the raised limit if replies of earlier phases were cut; 0 otherwise, or if calls were lost for good: the
-    provider may have refused the higher limit, and requesting it reply by reply loses none.
+    """Return the raised limit if replies of earlier phases were cut; 0 otherwise, or if calls were lost permanently:
+    the provider may have refused the higher limit, and requesting it reply by reply loses none.
     """
     used = state.ledger.total("execution")
     return RAISE * setting.config.max_tokens if used.cut and used.failures == used.retries else 0
@@ -161,8 +161,8 @@ def _template(asked: Asked, chosen: Chosen) -> str:
 
 
 def _first_prompt(setting: Setting, state: State, planned: QuestionPlanned, asked: Asked, giver: Asked) -> Prompt:
-    """Return the prompt of a question's first move, "" if that is not a call. `giver` is the question whose memories it
-    gets."""
+    """Return the prompt of a question's first move, or "" if that is not a call. `giver` is the question whose memories
+    it gets."""
     if asked.opening is not None:
         about = Consulted(giver.task_type, giver.opening.entities if giver.opening else ())
         return step_prompt(setting, state, planned, asked.question, asked.opening.moment, about=about)

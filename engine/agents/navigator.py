@@ -1,8 +1,8 @@
 """Navigator: the learnable frontier with exploration briefs, and which questions an iteration asks.
 
 Stage 1 needs no model: frontier, fresh questions from the seeded pool, and earlier failures again. Stage 2 is one call
-of the guidance tier, which orders the frontier and says what to look for; if its reply is bad, stage 1's result stands.
-It is made where the Explorer plays and reads it (rules/writings.py).
+of the guidance tier, which orders the frontier and says what to look for; if its reply is unusable, stage 1's result is
+kept. The call is made only if an Explorer plays and reads the briefs (rules/writings.py).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +11,7 @@ from itertools import islice
 
 from mage_es.engine.briefs import FailureCase, NavigatorBrief, NavigatorReply, SkillStanding
 from mage_es.engine.commands import PlanIteration
-from mage_es.engine.rules.briefing import Detail, clipped, fitted, seen
+from mage_es.engine.rules.briefing import Detail, clipped, fitted, teacher_knowledge
 from mage_es.engine.rules.curriculum import learnable
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.randomness import shuffled
@@ -27,7 +27,8 @@ MOST_FAILURES = 60  # open failures that are looked through for those of the fro
 
 
 def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
-    """Return the plan: at most half of the pool goes to open failures, those longest unasked first; the rest is fresh.
+    """Return the plan: at most half of the pool goes to open failures, those not asked for longest first; the rest is
+    fresh.
 
     In a later epoch an open failure can be fresh again; then it is not a revisit, and one more fresh question is asked.
     Another learner's questions are asked again in the order of rules/reproof.py. [Algorithm 1, line 3] Earlier failures
@@ -103,10 +104,11 @@ def latest_failures(state: State) -> list[str]:
 
 
 def refined_frontier(frontier: Sequence[str], reply: NavigatorReply | None) -> tuple[list[str], dict[str, str]]:
-    """Return the frontier in the reply's order and the brief of each skill; skills that it leaves out come last.
+    """Return the frontier in the reply's order and the brief of each skill; skills that the reply omits come last.
 
-    [agents, Navigator] Stage 1, the frontier, needs no model; an unreadable reply does not change it. Stage 2 is left
-    out where nothing is explored: its briefs are read in the Explorer's prompts, and the order of the frontier nowhere.
+    [agents, Navigator] Stage 1, the frontier, needs no model; an unreadable reply does not change it. Stage 2 is
+    skipped if nothing is explored: its briefs are used only in the Explorer's prompts, and the order of the frontier
+    nowhere.
     """
     briefs: dict[str, str] = {}
     for each in reply.briefs if reply else ():
@@ -146,7 +148,7 @@ def _failure(setting: Setting, state: State, question: Question, detail: Detail)
     return FailureCase(
         question_id=question.id,
         question=clipped(question.question, detail.text // 2),
-        answer=clipped(seen(setting, question).answer, detail.text // 2),
+        answer=clipped(teacher_knowledge(setting, question).answer, detail.text // 2),
         wrong_answer=clipped(state.questions.wrong_answer(question.id), detail.text // 2),
     )
 

@@ -5,11 +5,11 @@ What happens to its replies is in rules/ontology.py and rules/authoring.py; call
 Rules
     - A question (or a type's strategy) that was written about is written about again only `refresh_gap`
       iterations later.
-    - Whatever EVOLVE asks follows from the state at its start, before any reply: a resumed run asks the same.
+    - Everything EVOLVE asks follows from the state at its start, before any reply, so a resumed run asks the same.
     - Only evolution questions are shown, those that this iteration asked; wrong ones first, the others as question and
       answer.
-    - Nothing is asked for that the run does not read (rules/writings.py).
-    - Nothing is asked that the evidence cannot answer: no principle from one question, no recipe for an empty pool.
+    - Only texts that the run reads are requested (rules/writings.py).
+    - Only what the evidence supports is requested: no principle from one question, no recipe for an empty pool.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ from mage_es.engine.briefs import (
 )
 from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.authoring import LEAST_SUPPORT, PRINCIPLES_PER_TARGET, SLOT_LENGTH
-from mage_es.engine.rules.briefing import Detail, clipped, fitted, shown, window
+from mage_es.engine.rules.briefing import Detail, case_for_teacher, clipped, fitted, window
 from mage_es.engine.rules.curriculum import candidates_of, select_targets
 from mage_es.engine.rules.harvest import CASE, reasoning_of
 from mage_es.engine.rules.ingredients import without
@@ -107,7 +107,9 @@ def ontology_brief(
 
     def sampled(name: str, detail: Detail) -> TaskTypeSample:
         few = samples[name][: min(SAMPLES_PER_TYPE, (detail.cases + 1) // 2)]
-        return TaskTypeSample(task_type=name, samples=tuple(shown(setting, question, detail) for question in few))
+        return TaskTypeSample(
+            task_type=name, samples=tuple(case_for_teacher(setting, question, detail) for question in few)
+        )
 
     def brief_of(detail: Detail) -> OntologyBrief:
         types = tuple(sampled(name, detail) for name in sorted(samples))
@@ -269,8 +271,8 @@ class _Asking:
         )
 
     def _splitting(self, task_type: str, skill: str) -> BriefOf | None:
-        """Return the brief about splitting a skill; None if it has only one task type, or if others take up the room
-        for new skills."""
+        """Return the brief about splitting a skill, or None if it has only one task type or there is no room for more
+        skills."""
         if len(self.state.graph.task_types_of(skill)) < LEAST_CHILDREN:
             return None
         limit = min(MOST_CHILDREN, room(self.state) - MOST_CHILDREN * (len(self.done) - 1))
@@ -290,8 +292,8 @@ class _Asking:
     def _existing(self, task_type: str, skill: str, detail: Detail) -> tuple[str, ...]:
         """Return what a type's prompts already contain: principles of the skill, failure memories of the type.
 
-        Corrections that guidance wrote go before cases: every miss is a case at once, so the newest are the very
-        questions that a brief asks about.
+        Corrections written by guidance come before cases: every miss becomes a case at once, so the newest cases are
+        the very questions that a brief asks about.
         """
         memory, form = self.state.memory, self.setting.answer_format
         rows = [memory.row(name) for name in reversed(memory.slice("failure", task_type).ids)]
@@ -325,7 +327,7 @@ class _Asking:
     def _wrong(self, task_type: str) -> list[AnswerJudged]:
         """Return this iteration's failures of a type, fresh questions before revisited ones, then by id.
 
-        A reply that was cut, refused or left empty shows no mistake to learn from.
+        A reply that was truncated, refused or empty shows no mistake to learn from.
         """
         wrong = [v for v in self.verdicts if v.task_type == task_type and not (v.correct or v.reason)]
         return sorted(wrong, key=lambda verdict: (verdict.purpose != "fresh", verdict.question_id))
@@ -338,7 +340,7 @@ class _Asking:
 
     def _case(self, verdict: AnswerJudged, detail: Detail) -> FailureCase:
         question = self.questions[verdict.question_id]
-        case = shown(self.setting, question, detail)
+        case = case_for_teacher(self.setting, question, detail)
         about = f"{question.question} {case.answer} {case.solution} {verdict.answer}"
         said = account_of(self.state, "evaluate", verdict)
         context = window(question.context, about, detail.context, answer=case.answer)
@@ -350,7 +352,7 @@ class _Asking:
         )
 
     def _plainly(self, verdicts: Sequence[AnswerJudged], detail: Detail, **changes: str) -> tuple[Case, ...]:
-        cases = (shown(self.setting, self.questions[each.question_id], detail) for each in verdicts)
+        cases = (case_for_teacher(self.setting, self.questions[each.question_id], detail) for each in verdicts)
         return tuple(msgspec.structs.replace(case, **changes) for case in cases)
 
     def _solved(
@@ -358,7 +360,7 @@ class _Asking:
     ) -> tuple[SolvedCase, ...]:
         return tuple(
             SolvedCase(
-                **msgspec.structs.asdict(shown(self.setting, self.questions[verdict.question_id], detail)),
+                **msgspec.structs.asdict(case_for_teacher(self.setting, self.questions[verdict.question_id], detail)),
                 reply=clipped(account_of(self.state, "evaluate", verdict), detail.text) if with_replies else "",
             )
             for verdict in right[: detail.solved]

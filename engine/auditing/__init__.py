@@ -1,1 +1,1 @@
-"""What proves a finished run: every byte and theorem checked, every number computed again, heads signed."""
+"""Auditing a finished run: every byte and theorem is checked, every number recomputed, and heads are signed."""

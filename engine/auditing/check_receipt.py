@@ -1,7 +1,7 @@
 """Check a receipt of `mage-es receipt` without mage-es: python check_receipt.py receipt.json [VERIFIER KEY]...
 
 The standard library checks that the events printed are in the log with that head; who signed it needs the package
-cryptography. Whose key that is, you must know from elsewhere: give the key as an argument.
+cryptography. You must learn whose key that is from another source; give the key as an argument.
 """
 
 import json

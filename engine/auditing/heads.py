@@ -39,8 +39,8 @@ class Proved(msgspec.Struct, frozen=True, kw_only=True):
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     """What a signed head proves about one question or exam, to check without this package. `events` are in the log of
     the run, whose `checkpoint` has their root. Those of an exam's own log are `exam_events`; their root is named by the
-    last of `events`, the exam's `exam.closed`. `keys` are the verifier keys that the log names: whose keys they are
-    must be known from elsewhere.
+    last of `events`, the exam's `exam.closed`. `keys` are the verifier keys that the log names: you must learn whose
+    keys they are from another source.
     """
 
     format: str = "mage-es receipt 1"
@@ -61,7 +61,8 @@ def sign(run: Run | Path | str, signer: Signer) -> SignedHead:
 
 @typed
 def cosign(run: Run | Path | str, witness: Signer) -> SignedHead:
-    """Attest as a witness that the newest signed head of a run exists now. Raises `LogDamaged` if it does not hold."""
+    """Attest as a witness that the newest signed head of a run exists now. Raises `LogDamaged` if the head does not
+    match the log."""
     return _signed_head(cosign_head(as_run(run).log_path, witness, now=clock() // MICRO))
 
 
@@ -76,7 +77,7 @@ def receipt(run: Run | Path | str, about: str, *, exam: int | None = None) -> Re
 
     Raises:
         UsageError: There is no such question or exam, or no signed head after it.
-        LogDamaged: A signed head does not hold.
+        LogDamaged: A signed head does not match the log.
     """
     run = as_run(run)
     reader = LogReader(run.log_path, opened=False)
@@ -98,7 +99,7 @@ def receipt(run: Run | Path | str, about: str, *, exam: int | None = None) -> Re
 def _marks(record: ExamRecord, reader: LogReader) -> list[int]:
     """Return where the run's log says that an exam was opened and closed. Raises `UsageError` for an unfinished one."""
     if not record.closed:
-        raise UsageError(f"Exam {record.opened.exam} is not complete: finish it first.")
+        raise UsageError(f"Exam {record.opened.exam} is incomplete: finish it first.")
     return [
         each.seq
         for each in reader.records({ExamOpened, type(record.closed)})
@@ -107,7 +108,7 @@ def _marks(record: ExamRecord, reader: LogReader) -> list[int]:
 
 
 def _events_of(reader: LogReader, question: str) -> list[int]:
-    """Return the places of everything recorded when a question was last asked."""
+    """Return the positions of everything recorded when a question was last asked."""
     found = [each for each in reader.records(since=1) if each.correlation == question]
     first = max((each.seq for each in found if isinstance(each.event, QuestionPlanned)), default=0)
     return [each.seq for each in found if each.seq >= first] if first else []

@@ -1,4 +1,4 @@
-"""Scoring recorded exams again after the scorer changed: beside the old verdicts, only from the recorded replies."""
+"""Scoring recorded exams again after the scorer changed: from the recorded replies alone, beside the old verdicts."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def judged_anew(run: Run, reader: LogReader, world: World) -> Iterator[Draft]:
 def _anew(run: Run, reader: LogReader, world: World, record: ExamRecord) -> ExamRejudged:
     name, opened = record.opened.exam, record.opened
     if not record.closed:
-        raise PrerequisiteError(f"The exam {name} is not complete, so it cannot be scored again: restore its scorer.")
+        raise PrerequisiteError(f"Exam {name} is incomplete, so it cannot be scored again: restore its scorer.")
     basis = CheckBasis(world, is_scorer=False)
     state, log = fold(reader, until=opened.head_seq), record.log(run)
     recount = Recount(basis, exam=name, execution=opened.execution, judge=opened.judge)
     for each in log.records():
         if problem := recount.problem_of(each, state):
-            raise PrerequisiteError(f"The exam {name} cannot be scored again: {problem}.")
+            raise PrerequisiteError(f"Exam {name} cannot be scored again: {problem}.")
     lost = sum(isinstance(each, AnswerUnanswered) for each in recount.settled)
     if len(recount.made) + lost != record.closed.total:
         raise PrerequisiteError(
-            f"The exam {name} cannot be scored again: this scorer and the recorded replies decide only "
+            f"Exam {name} cannot be scored again: this scorer and the recorded replies decide only "
             f"{len(recount.made)} of its {record.closed.total} answers."
         )
     verdicts = tuple(

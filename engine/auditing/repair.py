@@ -1,4 +1,4 @@
-"""The verb `repair`: cut a damaged log after its last intact event, so that the run can continue."""
+"""The verb `repair`: truncate a damaged log after its last intact event, so that the run can continue."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _NO_RECORD = ("snapshots", "replays", "beginning", "examining", "in-flight")
 
 
 def repair(run: Run, *, confirmed: bool) -> RepairReport:
-    """Return what cutting the run's log to its last whole prefix loses; do it if `confirmed`. What opening the log
-    fixes by itself is fixed and reported too. Either way the repaired run is verified: a copy of it if nothing is to
-    change yet.
+    """Return what is lost by truncating the run's log after its last intact event; do it if `confirmed`. What opening
+    the log fixes by itself is fixed and reported too. Either way the repaired run is verified, or a copy of it if
+    nothing is to change yet.
 
     Raises:
-        UsageError: That is not a run. LogDamaged: Its FORMAT is damaged, and without it nothing tells its events from
+        UsageError: That is not a run. LogDamaged: Its FORMAT is damaged, and without it its events cannot be told from
         another log's. RunLocked, PrerequisiteError: Another process is writing it, or the disk refuses.
     """
     if confirmed:

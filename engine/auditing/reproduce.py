@@ -4,8 +4,8 @@ Rules
     - Everything that `verify` checks: the state is folded again, each request made again and matched with its recorded
       reply, each answer scored again.
     - A share of the execution model's calls, drawn by a seed, is repeated, as far as their models can be reached.
-    - A stand-in must give the same replies. A served model need not, not even at temperature 0; but if it is right less
-      often than the recorded replies, beyond what chance explains, the recorded replies are not its own.
+    - A stand-in must give the same replies. A served model need not, even at temperature 0; but if it is right
+      significantly less often than the recorded replies, these are not its own.
     - Nothing is recorded.
 """
 
@@ -45,7 +45,7 @@ AT_ONCE = 8
 """Most calls in flight."""
 NAME = "asked again"
 _P = 0.001
-"""Below this p value a model counts as worse than its recorded replies."""
+"""A model counts as worse than its recorded replies below this p value."""
 
 
 class AskedAgain(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,9 +91,10 @@ async def areproduce(
     execution: Model | None = None,
 ) -> ReproduceReport:
     """Check a run as `verify` does, and repeat a `share` (0 to 1) of its calls, drawn by `seed`. `execution` answers in
-    place of the model with its name, if Python gave that one to the run. Raises `UsageError` for an invalid share."""
+    place of the model of the same name, if the run got that model as a Python object. Raises `UsageError` for an
+    invalid share."""
     if not 0 <= share <= 1:
-        raise UsageError(f"share is {share}: give the share of the calls to repeat, from 0 to 1.")
+        raise UsageError(f"share is {share}, but must be from 0 to 1: it is the share of the calls to repeat.")
     run, began, heard = as_run(run), time.perf_counter(), list[Heard]()
     report = await asyncio.to_thread(verified, run, data_dir=data_dir, benchmark=benchmark, heard=heard)
     asked, given = list[AskedAgain](), {execution.name: execution} if execution else {}

@@ -1,20 +1,20 @@
 """Whether something other than its text gives a question's answer away: its task type, its id or its split.
 
 A run takes the task type of its file as given: it chooses memories by it, names skills by it, and prints it. A type
-that was made from the answer therefore reaches every prompt of an exam, and then the exam measures the type.
+that was derived from the answer therefore reaches every prompt of an exam, and the exam then measures the type.
 
 Rules
     - Types and ids: the commonest answer of each value is learned on evolution questions and tried on the anchors and
       held-out questions, and vice versa. It gives the answer away if it is right more often than both the commonest
-      answer of all and the commonest answer of the value that the text suggests: by the exact sign test, and by five
-      questions in a hundred. So a type that is part of what is asked (sums and capitals in one file) gives nothing
-      away, as the text says the same.
+      answer of all and the commonest answer of the value that the text suggests: significantly by the exact sign test,
+      and by five questions in a hundred. So a type that is part of the question (sums and capitals in one file) gives
+      nothing away, since the text says the same.
     - Only a benchmark's own types count (`metadata`). One derived from texts is a function of the text. Where each type
       is a task of its own (`is_type_asked`, as in STBench), neither types nor ids count.
-    - An id gives the answer away by what it is apart from its numbers (`billing-17`), or by holding the answer itself,
-      compared with the id of another question. An id that is only a row's place says nothing.
-    - A split gives the answer away if all but a few held-out questions have one answer that is rarer among those that
-      are learned from.
+    - An id gives the answer away by what is left without its numbers (`billing-17`), or by containing the answer
+      itself, compared with the ids of other questions. An id that is only a row number says nothing.
+    - A split gives the answer away if all but a few held-out questions have one answer that is rarer among the
+      questions learned from.
     - Seven tests at most, each at 1 in 1,000: a run without a leak fails by chance at most once in 140.
 """
 
@@ -38,18 +38,18 @@ from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of,
 from mage_es.events.facts.private import is_erased
 
 CHANCE = 0.001
-"""Below this p value a finding does not count as chance."""
+"""A finding does not count as chance below this p value."""
 LEAST_SHARE = 0.05
 """The least share of questions that must have their answer given away."""
 ALL_BUT_A_FEW = 0.95
 _MOST = 2000
-"""Most questions to compare on a side: with more, effects too small to matter to an exam would show."""
+"""Most questions to compare on each side: with more, effects too small to matter in an exam would be significant."""
 _BY_PLACE = re.compile(r"(test-)?row-\d+\+*")
 _DIGITS, _WORDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+|\d+")
 
 
 class Told(NamedTuple):
-    """How much something (`task type`, `id`, `split`) tells about the answers of `asked` questions. It is right for
+    """How much something (`task type`, `id`, `split`) reveals about the answers to `asked` questions. It is right for
     `right` of them, against `plain` without it; `better` and `worse` count the questions that only one of these gets
     right, `p` is the exact test's. `learned` counts the questions whose answers were known; `on` and `tried` name the
     two sides."""
@@ -81,7 +81,7 @@ class Told(NamedTuple):
 def told_by(
     questions: Mapping[str, Question], splits: Splits, *, task_types: str, is_type_asked: bool = False
 ) -> list[Told]:
-    """Return what task types, ids and the division tell about the answers: leaks first, the surest at the top.
+    """Return what task types, ids and the split reveal about the answers: leaks first, the most certain at the top.
     `task_types` is what the types in use are made from, as a run records it (`task_type_source`).
     """
     known, guarded = _drawn(questions, splits.evolution), _drawn(questions, (*splits.anchors, *splits.held_out))
@@ -98,7 +98,7 @@ def told_by(
 
 
 def target_leaks(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[str, ...]:
-    """Return what gives away the answers of a benchmark divided this way, in words, each with what to do."""
+    """Return a sentence for each thing that gives answers away in this split, with what to do about it."""
     questions = {question.id: question for question in all_questions(benchmark)}
     types = benchmark.task_type_source if config.task_types == "benchmark" else "input"
     found = told_by(questions, splits, task_types=types, is_type_asked=traits_of(benchmark).is_type_asked)
@@ -128,7 +128,7 @@ def _by_value(
 ) -> Told:
     """Return what a value of a question reveals, learned on evolution, or else on the other side."""
     there = _tried(what, known, guarded, value_of)
-    # What texts suggest only makes less of a leak: where there is none without it, texts need not be compared.
+    # What texts suggest only makes a leak smaller: without a leak, texts need not be compared.
     if there.is_leak or not _tried(what, guarded, known, value_of, is_text_compared=False).is_leak:
         return there
     back = _tried(what, guarded, known, value_of)

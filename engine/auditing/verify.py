@@ -49,8 +49,7 @@ from mage_es.events.vocabulary import RunStarted, ServingStarted
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """Every check of a run, and `head`: the hash to keep elsewhere and pass to `verify` later.
 
-    `exams` are all that were ever taken, as far as the log is sound enough to tell; `grounds` says what each claim
-    rests on.
+    `exams` are all that were ever taken, as far as the log can tell; `grounds` says what each claim rests on.
     """
 
     run_id: str
@@ -79,7 +78,7 @@ def verify(
     With a `head` printed earlier (64 hexadecimal digits, or at least the first 16) or the file of a signed head that
     was kept, check also that this log had it. Each of the verifier `keys` must have signed or cosigned a head. If the
     log is damaged nothing else is checked. With a `parent`, what the run inherited is compared with it. `benchmark` is
-    the object that the run began with, if Python gave it one; the user's own scorer is imported by name.
+    the object that the run began with, if it got one from Python; the user's own scorer is imported by name.
 
     Raises:
         UsageError: `head` or a key is malformed, or the run has no parent.

@@ -1,7 +1,7 @@
 """Benchmarks that are read from files: what defines one, and the benchmark made from its files.
 
-The test split wins: a question whose id is in it is not in evolution. Of equal records in a split, the first counts;
-one id for two questions is refused.
+The test split wins: a question whose id is in it is not in evolution. If records in a split are equal, the first
+counts; one id for two questions is refused.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Definition(NamedTuple):
     """The folder of its files, below that of all data sets; "" stands for its name."""
 
     def entry(self) -> BenchmarkEntry:
-        """Return the entry by which a run finds it."""
+        """Return the registry entry for it."""
         return from_files(lambda: self)
 
 
@@ -89,8 +89,8 @@ class Dataset:
         file: Path | None = None,
         stored: tuple[Sequence[Question], str] | None = None,
     ) -> None:
-        """`file` is one upstream file to read instead: its questions are the test split. `stored` are the questions
-        that a run has, with the hash of their data: nothing is read then. Raises `PrerequisiteError`.
+        """`file` is one upstream file to read instead: its questions are the test split. `stored` are a run's own
+        questions, with the hash of their data; nothing is read then. Raises `PrerequisiteError`.
         """
         self.definition = definition
         self.name, self.licence = definition.name, definition.licence
@@ -190,7 +190,7 @@ def missing_files(benchmark: object) -> str:
 
 
 def is_elsewhere(name: str) -> bool:
-    """Another package provides it, so only its author knows where the data is."""
+    """It is provided by another package, so only its author knows where the data is."""
     offered = plugins("mage_es.benchmarks").get(name) or plugins("mage_es.environments").get(name)
     return offered is not None and not offered.is_ours
 

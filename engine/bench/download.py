@@ -35,9 +35,9 @@ _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18})")
 
 
 class DownloadPolicy(NamedTuple):
-    """How often to try, and the first and longest pause that a busy server is left, in seconds.
+    """How often to try, and the first and longest pause for a busy server, in seconds.
 
-    If the server itself asks for a longer pause, the command ends and says so.
+    If the server asks for a longer pause, the command ends and says so.
     """
 
     attempts: int = 3
@@ -96,7 +96,7 @@ def download(
 
 
 def _complete(url: str, part: Path, policy: DownloadPolicy, *, announce: Callable[[str], None]) -> int:
-    """Complete the part file; return the byte that the last request began at."""
+    """Complete the part file; return the byte at which the last request began."""
     import tenacity
 
     jitter = tenacity.wait_random_exponential(policy.first_s, max=policy.longest_s)

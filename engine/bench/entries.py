@@ -1,6 +1,6 @@
 """The benchmarks of the paper by name: how each is opened, with which models and sizes, and where its files are.
 
-Nothing of a benchmark is imported before it is opened.
+A benchmark's code is imported only when it is opened.
 """
 
 from __future__ import annotations

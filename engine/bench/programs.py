@@ -26,8 +26,8 @@ class Tested(NamedTuple):
     is_run: bool = True
     """Whether the sandbox could run it to the end."""
     is_costly: bool = False
-    """Whether it was ended because it took too much time or memory: if it neither ran nor was costly, nothing is known
-    about the program."""
+    """Whether it was stopped because it took too much time or memory. If it neither ran nor was costly, nothing is
+    known about the program."""
 
 
 def run_test(program: str, test: str) -> Tested:

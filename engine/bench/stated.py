@@ -119,7 +119,7 @@ def _first_with_number(said: str, asked: Sequence[str]) -> str:
 
 
 def _forms(gold: str) -> list[str]:
-    """Return a gold answer as it is, without its parenthesis, and as the acronym within that."""
+    """Return a gold answer unchanged, without its parenthesis, and as the acronym in the parenthesis."""
     inside = _PARENTHESIS.findall(gold)
     return [gold, *([_PARENTHESIS.sub(" ", gold)] if inside else []), *(part for part in inside if part.isupper())]
 
@@ -133,7 +133,8 @@ def _words(text: str) -> list[str]:
 
 
 def _places(words: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return where words occur one after another, or where a name of three occurs with only its first and last word."""
+    """Return where words occur one after another, or where a three-word name occurs with only its first and last
+    word."""
     ends = (
         [wanted, [wanted[0], wanted[-1]]]
         if len(wanted) == 3 and wanted[1].isalpha() and len(wanted[0]) > 2

@@ -35,7 +35,7 @@ NOT_THE_QUERYS = ("the task's own query fails", "the sandbox ended")
 
 
 def verdict_of(answers: Sequence[str], is_right: Callable[[str], bool]) -> Verdict:
-    """Return the verdict on several readings of a reply, of which any may be right; the first reading is the strict
+    """Return the verdict on several readings of a reply, any of which may be right; the first reading is the strict
     one."""
     for place, answer in enumerate(answers):
         if len(answer) <= _LONGEST and is_right(answer):
@@ -44,7 +44,7 @@ def verdict_of(answers: Sequence[str], is_right: Callable[[str], bool]) -> Verdi
 
 
 def last_block(reply: str) -> str:
-    """Return the content of the last fenced block of a reply, without its language; "" if there is none."""
+    """Return the content of the last fenced block of a reply, without its language; or ""."""
     for block in reversed(said(reply).split("```")[1::2]):
         first, _, rest = block.partition("\n")
         if content := (rest if first.strip().isalnum() or not first.strip() else block).strip():

@@ -8,7 +8,7 @@ elsewhere.
 The parts of a benchmark that is read from files, `gsm8k.py` being the shortest example:
 
     _Row          a struct: the fields of one upstream record that are used
-    read          records of one file to questions (records.py); malformed ones are named, and nothing is loaded
+    read          records of one file to questions (records.py); malformed ones are listed, and nothing is loaded
     verdict       a reply to a `Verdict`: score, and `strict` for upstream's own rule to the letter
     measure       upstream's metrics of one prediction; `total` sums them up
     GSM8K         the `Definition` (engine/bench/dataset.py): these functions, the names of the files, the answer format

@@ -3,8 +3,8 @@
 Rules
     - A row has the sample's metadata as columns, and over them `id`, `question` (the last thing that the user says),
       `answer` (the target), `options` (the choices) and `prediction` (what the model said).
-    - Of the epochs of a sample only the first is a row.
-    - A column `subject` is left out: in Inspect's data sets it is a field of knowledge, here the person that a task is
+    - Only the first epoch of a sample becomes a row.
+    - A column `subject` is dropped: in Inspect's data sets it is a field of knowledge, here the person that a task is
       about.
 """
 
@@ -44,7 +44,7 @@ def read_eval(path: Path, most: int = 0) -> EvalLog:
         with zipfile.ZipFile(path) as packed:
             held = sum(each.file_size for each in packed.infolist())
     except (OSError, zipfile.BadZipFile) as error:
-        raise PrerequisiteError(f"{path} is no log of Inspect: {error}. Nothing was loaded.") from error
+        raise PrerequisiteError(f"{path} is not an Inspect log: {error}. Nothing was loaded.") from error
     if held > most:
         raise too_much(path, f"{held:,} bytes, unpacked", most)
     try:
@@ -67,7 +67,7 @@ def rows_of(log: EvalLog) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def said_to(sample: EvalSample) -> str:
-    """Return what a sample asks: its input or, of a conversation, the text of the user's last message."""
+    """Return what a sample asks: its input or, for a conversation, the text of the user's last message."""
     if isinstance(sample.input, str):
         return sample.input
     return next((each.text for each in reversed(sample.input) if each.role == "user"), "")

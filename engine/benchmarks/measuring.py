@@ -37,7 +37,7 @@ def text_of(value: object) -> str:
 
 
 class Measured(NamedTuple):
-    """The answer read from a prediction, and its metrics (higher is better unless the name says so)."""
+    """The answer read from a prediction, and its metrics (higher is better unless the name says otherwise)."""
 
     answer: str
     metrics: Mapping[str, float | None]

@@ -106,7 +106,7 @@ def marks(text: str) -> Iterator[tuple[int, str]]:
 
 
 def number_of(text: str) -> str | None:
-    """Return the number that a text states, None if it has none, "" if it leaves two to choose from or to add up."""
+    """Return the number that a text states, None if it has none, or "" if it has two to choose from or to add up."""
     plain = trimmed(_undressed(text[:_LONGEST_TEXT].strip()))
     if _values(plain):
         return plain
@@ -161,7 +161,7 @@ def _values(text: str) -> list[Decimal]:
 
 
 def read_number(text: str) -> Decimal | None:
-    """Return the number that a text states, None if it is anything but one number.
+    """Return the number that a text states, or None if it is not exactly one number.
 
     Leading hashes, surrounding `$...$`, currency signs, thousands commas, LaTeX markup and a trailing unit or `%`
     are dropped; a text with a second number, or with words in front, is not a number.

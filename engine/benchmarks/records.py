@@ -156,7 +156,7 @@ def _pieces(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Iterator[
 
 
 def _is_array(text: bytes) -> bool:
-    """Return whether a text is one JSON array, not lines of which the first is an array."""
+    """Return whether a text is one JSON array, rather than lines whose first one is an array."""
     begin = _after_blanks(text, 0)
     end = text.find(b"\n", begin)
     is_first_whole = end >= 0 and text[end - 2 : end].rstrip().endswith(b"]") and _after_blanks(text, end) < len(text)
@@ -308,11 +308,11 @@ def _parquet_rows(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Ite
         ValueError,
         OverflowError,
     ) as error:  # also a text or a date that Python cannot represent
-        raise msgspec.DecodeError(f"no Parquet: {error}") from error
+        raise msgspec.DecodeError(f"not Parquet: {error}") from error
 
 
 def _small(batch: Any) -> Iterator[tuple[Any, int]]:
-    """Yield (rows, bytes), so that little is held as Python values at a time."""
+    """Yield (rows, bytes), so that few rows are Python values at a time."""
     size = sum(map(_unfolded, batch.columns))
     if size <= _LONGEST_RECORD or batch.num_rows == 1:
         yield batch, size

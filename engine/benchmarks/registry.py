@@ -64,8 +64,8 @@ class BenchmarkEntry(NamedTuple):
 class BenchmarkFamily(NamedTuple):
     """Benchmarks of one name with options: `private-labels?labels=4`. None has a learner of its own.
 
-    `recorded` gives the name with all options, as a run records it; `open` and `reopen` get such a name first. The
-    entry point of a family that is no benchmark without a second name, `reasoning_gym/chain_sum`, ends in a slash.
+    `recorded` gives the name with all options, as a run records it; `open` and `reopen` get such a name first. A family
+    that needs a second name, as in `reasoning_gym/chain_sum`, has an entry point that ends in a slash.
     """
 
     recorded: Callable[[str], str]
@@ -77,8 +77,8 @@ _GIVEN: dict[str, BenchmarkEntry] = {}
 
 
 def given_name(benchmark: Benchmark) -> str:
-    """Return the name under which this process finds a benchmark object from now on. Raises `UsageError` for anything
-    but a benchmark, or one that has another's name."""
+    """Register a benchmark object in this process and return its name. Raises `UsageError` for anything but a
+    benchmark, or if its name is taken."""
     needed = ("name", "task_type_source", "answer_format", "data_sha256", "questions", "score")
     if missing := [name for name in needed if isinstance(benchmark, type) or not hasattr(benchmark, name)]:
         what = f"the class {benchmark.__name__} itself" if isinstance(benchmark, type) else repr(benchmark)
@@ -87,7 +87,7 @@ def given_name(benchmark: Benchmark) -> str:
             "`mage_es.Benchmark` lists, or name a benchmark in the configuration."
         )
     if not benchmark.name or names_tasks(benchmark.name) or benchmark.name in names():
-        raise UsageError(f"A benchmark of yours cannot be called {benchmark.name!r}: that is the name of another one.")
+        raise UsageError(f"Your benchmark cannot be called {benchmark.name!r}: another one has that name.")
     _GIVEN[benchmark.name] = BenchmarkEntry(lambda seed, data_dir: benchmark)
     return benchmark.name
 
@@ -98,8 +98,8 @@ def own_models(name: str) -> OwnModels:
 
 
 def with_own_models(config: Config) -> Config:
-    """Return a configuration as a run records it: with every model, what its teacher sees, and the user's own tasks in
-    full."""
+    """Return a configuration as a run records it: with every model, what its teacher sees, and the user's own tasks
+    spelled out."""
     config = msgspec.structs.replace(config, benchmark=recorded_name(config.benchmark))
     own = own_models(config.benchmark)._asdict()
     named = msgspec.structs.replace(config, **{tier: own[tier] for tier in own if getattr(config, tier) == BENCHMARK})
@@ -109,13 +109,13 @@ def with_own_models(config: Config) -> Config:
 
 
 def shown_to(guidance: str) -> Literal["solutions", "answers"]:
-    """Return what a guidance model is shown of questions by default."""
+    """Return what a guidance model is shown about questions by default."""
     # The embedded teachers write by rule, from the data set's own solutions; a language model can do with less.
     return "solutions" if is_embedded(guidance) else "answers"
 
 
 def source_of(name: str) -> DataSource | None:
-    """Return where the files of a benchmark are fetched, None if it has none, or only its author knows."""
+    """Return where a benchmark's files are fetched from; None if it has none, or only its author knows."""
     source = _entry(name).source
     return source() if source else None
 
@@ -170,7 +170,7 @@ def open_benchmark(name: str, *, seed: int, data_dir: Path | str | None = None) 
     """`name` is one of `names()`, some with options (`private-labels?labels=4`), or the user's own tasks as
     `FILE?option=value`; benchmarks read from files ignore `seed`.
 
-    Raises `UsageError` (the near matches are listed), or `PrerequisiteError` if its data is missing or malformed.
+    Raises `UsageError` (it lists near matches), or `PrerequisiteError` if its data is missing or malformed.
     """
     return _entry(name).open(seed, None if data_dir is None else Path(data_dir))
 
@@ -234,8 +234,8 @@ def _tasks() -> Any:
 
 
 def _offered(group: Group, name: str, offered: Any) -> BenchmarkEntry:
-    """Return the entry of what another package offers: an entry, what has one (a `Definition`), or a function that
-    opens a benchmark."""
+    """Return the entry for what another package offers: an entry, something that has one (a `Definition`), or a
+    function that opens a benchmark."""
     offered = offered.entry() if hasattr(offered, "entry") else offered
     if not isinstance(offered, BenchmarkEntry) and not callable(offered):
         raise faulty(group, name, f"is not a benchmark but an {type(offered).__name__}: {str(offered)[:40]}")

@@ -16,7 +16,7 @@ _GROUP: Group = "mage_es.embedders"
 
 
 def metered(spec: str) -> dict[str, str]:
-    """Return an embedder by its tier if, judging by its name, its calls may cost something; else nothing."""
+    """Return the embedder by its tier if its calls may cost something, judging by its name; otherwise nothing."""
     provider = spec.partition("/")[0]
     offered = load(_GROUP, provider) if provider in plugins(_GROUP) else None
     return {"embedder": spec} if isinstance(offered, type) and issubclass(offered, Server) else {}
@@ -62,9 +62,9 @@ def _parsed(spec: str) -> ModelSpec:
 
 
 class LateEmbedder:
-    """The embedder of a run that is only read: it is opened for the first text, which most readings never need.
+    """The embedder of a run that is only read. It is opened for the first text, so most readers never open it.
 
-    It describes itself as the run's first event does, and checks that when it is needed."""
+    It describes itself as the run's first event does, and checks that when it is opened."""
 
     def __init__(self, started: RunStarted) -> None:
         self.name = started.embedder
@@ -73,7 +73,7 @@ class LateEmbedder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of shape [len(texts), dimension]. Raises `PrerequisiteError` if the embedder has changed,
-        or its provider is not installed any more."""
+        or its provider is no longer installed."""
         return self._opened.encode(texts)
 
     @cached_property

@@ -1,8 +1,8 @@
 """An embedder whose vectors come from a server, at a price.
 
 Rules
-    - A failed attempt that may pass is repeated with growing waits. A call that fails for good ends the command, and
-      the run can be resumed.
+    - A transient failure is retried with growing waits. A permanent failure ends the command, and the run can be
+      resumed.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Server(Protocol):
 class ServedEmbedder:
     """An embedder whose vectors come from a server, in batches, each text once; `meter` gets every attempt.
 
-    [beyond the paper, served vectors] Vectors of memories are recorded, so a replay requests none. A question's own is
-    not: two runs are equal to the byte only if the server is.
+    [beyond the paper, served vectors] Vectors of memories are recorded, so a replay requests none. A question's own
+    vector is not: two runs are byte-identical only if the server's replies are.
     """
 
     def __init__(self, name: str, server: Server, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> None:
@@ -94,8 +94,8 @@ class ServedEmbedder:
                 if error.fault.kind in HOPELESS
                 else "What is recorded is kept: run the command again, or resume the run, when it is back."
             )
-            raise PrerequisiteError(f"The embedder {self.name} fails: {error.fault.sentence} {remedy}") from None
-        raise AssertionError("a loop of retries ends with a reply or an error")
+            raise PrerequisiteError(f"The embedder {self.name} failed: {error.fault.sentence} {remedy}") from None
+        raise AssertionError("a retry loop ends with a reply or an error")
 
     def _once(self, batch: Sequence[str], purpose: EmbeddingPurpose, *, is_last: bool) -> NDArray[np.float64]:
         """Return the vectors of one attempt, shape [len(batch), dimension]. Raises `ModelFault`."""

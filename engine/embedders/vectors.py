@@ -37,7 +37,7 @@ PROBES = (
 )
 _SIDES = 64  # hyperplanes for each probe
 _OFFSET = 0.0101
-"""How far they are from the origin: vectors of small integers would lie on planes through it."""
+"""The hyperplanes' distance from the origin: vectors of small integers would lie on planes through it."""
 
 
 class VectorCache:

@@ -1,1 +1,1 @@
-"""Questions about the history of a run: what changed and when, what would have been, what of it can go elsewhere."""
+"""Questions about a run's history: what changed and when, what would have been, what another run can take over."""

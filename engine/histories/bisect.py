@@ -2,14 +2,14 @@
 
 Rules
     - A metric is read off the log, without a model. What its iteration changed is what `diff` knows.
-    - A question is asked as an exam of each moment would ask it: on the state that a replay to its marker gives, with
+    - A question is asked as an exam at that moment would ask it: on the state that a replay to its marker gives, with
       frozen bandits. Nothing is learned from it.
-    - Then it is asked on the way from the last prompt before the flip to the first one after it: what only the former
-      shows is left out, one memory after another, and what only the latter shows is let in. So a memory flips the
-      answer by appearing or by going away, or what else changed does.
-    - The price is known before; replies on record cost nothing, and decide nothing twice. What is asked is recorded as
-      what `effect` asks again is (session/reasking.py), so that the same call goes on after a stop, and is free later.
-      A flip that had to be asked for is recorded with the two prompts between which it lies.
+    - Then it is asked with prompts between the last one before the flip and the first one after it: memories that only
+      the former shows are removed one by one, then those that only the latter shows are added. So the answer flips
+      because a memory appeared or disappeared, or because of something else that changed.
+    - The price is known in advance, and replies on record cost nothing. New questions are recorded like those that
+      `effect` asks again (session/reasking.py), so that the same call continues after a stop, and is free later. A flip
+      that took calls to find is recorded with the two prompts around it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _TOLD = ("routing_arm", "search_arm", "template", "form", "skill", "guiding_skil
 
 class BisectMoment(msgspec.Struct, frozen=True, kw_only=True):
     """A closed iteration. `value` is the level of the metric, in [0, 1], or 1 for a right and 0 for a wrong answer;
-    None where nothing is on record, or the question was not asked. `source` says how the answer to a question is known,
+    None if nothing is on record, or the question was not asked. `source` says how the answer to a question is known,
     `guard` what the guard decided."""
 
     marker: str
@@ -81,7 +81,7 @@ class BisectMoment(msgspec.Struct, frozen=True, kw_only=True):
 
 class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
     """A memory that only one of two prompts shows, in the order in which they change; `right` is whether the answer was
-    right once it had changed as well, None if that was not asked."""
+    right once it had changed too, or None if that was not asked."""
 
     item: MemoryItem
     is_new: bool
@@ -89,12 +89,13 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Since when a `metric`, or the answer to a `question` (the other is ""), is otherwise.
+    """When a `metric`, or the answer to a `question` (the other is ""), changed.
 
-    `flips` are the markers at which it changes sides, as far as known; the first is the one that is found: it flips
-    between `before` and `after`. Both ends agree if there is none. `change` is what the iteration of a metric's flip
-    changed. For a question `prompt` has the memories that differ, and `cause` the id of the one that flips it; ""
-    if `rest` does, all else that differs between both prompts. `asks` and `calls` were made now.
+    `flips` are the markers at which it changes sides, as far as known; the first is the one that was found: it flips
+    between `before` and `after`. Without flips both ends agree. `change` is what the iteration of a metric's flip
+    changed. For a question, `prompt` has the memories that differ, and `cause` the id of the one that flips the answer,
+    or "" if `rest` does: everything else that differs between the two prompts. `asks` and `calls` were made by this
+    call.
     """
 
     run_id: str
@@ -124,7 +125,8 @@ def bisect_price(
     benchmark: Benchmark | None = None,
     prices: Prices | None = None,
 ) -> AskingPrice:
-    """Return what `bisect` with the same arguments can take at most. No model is called. Raises as `bisect`."""
+    """Return the most that `bisect` with the same arguments can cost. No model is called. Raises what `bisect`
+    raises."""
     run = as_run(run)
     search = _search(run, question, good, bad, data_dir, benchmark)
     search.wanted()
@@ -146,21 +148,21 @@ async def abisect(
     judge: Model | None = None,
 ) -> BisectReport:
     """Return the first iteration between two markers after which a metric (`anchors`, `accuracy`, `mastery`) or the
-    answer to a question, by its id, is otherwise than at the earlier one; of a question also the memory that flips it.
+    answer to a question, by its id, differs from that at the earlier one; for a question also the memory that flips it.
 
     `good` is the earlier marker (default: the first with a value) and `bad` the later one (the last); either may be the
     better. A metric costs nothing. A question calls models: `bisect_price` says how often at most.
 
     Raises:
-        UsageError: Neither or both of metric and question are named, or what is named does not exist; a marker is not
-            that of a closed iteration, or has no value. For a question: questions are episodes, `execution` is not the
-            run's own model, or dollars are limited and it has no price.
-        PrerequisiteError: The world of the run is missing, the model cannot be reached, or an answer has no verdict.
-        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
+        UsageError: Neither or both of metric and question are given, or it does not exist; a marker does not belong to
+        a closed iteration, or has no value. For a question: questions are episodes, `execution` is not the run's own
+        model, or dollars are limited and it has no price.
+        PrerequisiteError: The run's world is missing, the model cannot be reached, or an answer has no verdict.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """
     run, runtime = as_run(run), runtime or Runtime()
     if bool(metric) == bool(question):
-        raise UsageError(f"Give a metric ({', '.join(METRICS)}) or a question, one of the two.")
+        raise UsageError(f"Give either a metric ({', '.join(METRICS)}) or a question.")
     if metric:
         return _by_metric(run, metric, good, bad)
     search = _search(run, question, good, bad, data_dir, benchmark)
@@ -196,7 +198,7 @@ def _moments(reader: LogReader) -> list[tuple[Marker, int]]:
     moments = [(marker, seq) for marker, seq in reader.markers().items() if marker.kind == "iteration"]
     if len(moments) < 2:
         raise UsageError(
-            f"{reader.run} has closed no iteration, so nothing can have changed: `mage-es resume` goes on."
+            f"{reader.run} has not closed an iteration, so nothing can have changed: `mage-es resume` continues it."
         )
     return moments
 
@@ -206,16 +208,16 @@ def _name(moments: Sequence[tuple[Marker, int]], place: int) -> str:
 
 
 def _between(moments: Sequence[tuple[Marker, int]], good: str, bad: str) -> tuple[int, int]:
-    """Return the places of two markers. Raises `UsageError` if one is not that of a closed iteration, or if
-    they are in the wrong order."""
+    """Return the positions of two markers. Raises `UsageError` if one does not belong to a closed iteration, or if they
+    are in the wrong order."""
     places = {str(marker): place for place, (marker, _) in enumerate(moments)}
     places |= {"start": 0, "latest": len(moments) - 1}
     for given in (good, bad):
         parse_marker(given)
         if given not in places:
-            raise UsageError(f"{given} is no end of an iteration in this log.{nearest(given, list(places))}")
+            raise UsageError(f"{given} is not the end of an iteration in this log.{nearest(given, list(places))}")
     if places[good] >= places[bad]:
-        raise UsageError(f"{good} is not before {bad}: name the earlier of two moments as good, the later as bad.")
+        raise UsageError(f"{good} is not before {bad}: give the earlier moment as good, the later one as bad.")
     return places[good], places[bad]
 
 
@@ -290,8 +292,9 @@ def _masteries(reader: LogReader, seqs: Sequence[int]) -> Iterator[float | None]
 
 
 class _Link(NamedTuple):
-    """A prompt of a row: the plan of a question at a marker, at event `seq` of the run, less what is left out. `name`
-    is the hash of the request; where that does not say all (several calls, or a look-up), it is the link's own."""
+    """A prompt in the search: the plan of a question at a marker, at event `seq` of the run, without what is left out.
+    `name` is the hash of the request, or the link's own name if a hash does not identify the prompt (several calls, or
+    a look-up)."""
 
     marker: str
     seq: int
@@ -310,15 +313,13 @@ def _search(
     require_scoring(world, "asking again")
     if is_sequential(world.benchmark):
         raise UsageError(
-            f"The tasks of {world.benchmark.name} are episodes, played in its environment: there is no prompt to ask "
-            "again. Bisect a metric, with --metric anchors."
+            f"The tasks of {world.benchmark.name} are episodes, played in its environment: so no prompt can be asked "
+            f"again. Bisect a metric instead: --metric anchors."
         )
     if question not in world.questions:
         raise UsageError(f"{run.id} has no question {question!r}.{nearest(question, list(world.questions))}")
     if world.questions[question].subject.startswith(ERASED):
-        raise PrerequisiteError(
-            f"{question} cannot be read here: the key of its subject was destroyed, or is elsewhere."
-        )
+        raise PrerequisiteError(f"{question} cannot be read here: its subject's key was destroyed, or is elsewhere.")
     return _Search(
         run, reader, world, question, [(_name(moments, place), *moments[place]) for place in range(first, last + 1)]
     )
@@ -359,7 +360,7 @@ class _Search:
         return _Link(marker, seq, planned, first.request.sha256 if is_all and isinstance(first, Ask) else own)
 
     def wanted(self) -> _Link | None:
-        """Return the prompt to ask next; None once the search is over. What is on record is known without asking."""
+        """Return the prompt to ask next, or None once the search is over. Answers on record need no asking."""
         while (place := next_asked(self._row, self._known)) is not None or self._goes_on():
             if place is not None:
                 link = self._links[place]
@@ -368,7 +369,7 @@ class _Search:
         return None
 
     def most(self) -> int:
-        """Return how many prompts have to be asked at most from here on."""
+        """Return the most prompts that still have to be asked."""
         most = most_asked(self._row, self._known)
         if self._steps:
             return most
@@ -388,7 +389,7 @@ class _Search:
         return [link.name for link in self._links]
 
     def _goes_on(self) -> bool:
-        """Begin with the memories if the moment is found; return whether there is anything to look for."""
+        """Start on the memories once the moment is found; return whether there is anything to look for."""
         if self._steps or not (found := bracket(self._row, self._known)):
             return False
         good, bad = (self._moments[place] for place in found)
@@ -396,7 +397,7 @@ class _Search:
         return True
 
     def _way(self, good: _Link, bad: _Link) -> Iterator[_Link]:
-        """Yield the prompts on the way from one to the other."""
+        """Yield the prompts between one and the other."""
         if RECALL in (good.planned.routing_arm, bad.planned.routing_arm):  # no prompt
             return
         gone, new = one_by_one(good.planned, bad.planned)
@@ -408,7 +409,7 @@ class _Search:
             yield self._link(bad.marker, bad.seq, state, bad.planned, frozenset(new[number:]))
 
     def _look_up(self, link: _Link, state: State) -> bool:
-        """Return whether the answer to a prompt is on record; then it is known."""
+        """Return whether the answer to a prompt is on record; if so, take it from there."""
         again = as_examined(link.planned, link.seq)
         pending = pending_course(self.world, state, again, self._replies, has_judge=self._has_judge)
         move = pending.move
@@ -420,7 +421,7 @@ class _Search:
         return isinstance(move, Finish)
 
     def hear(self, link: _Link, end: Finish | None) -> None:
-        """Take in how a prompt that was asked ended. Raises `PrerequisiteError` if it has no verdict."""
+        """Note the verdict on a prompt that was asked. Raises `PrerequisiteError` if it has none."""
         self._asked.add(link.name)
         self._settle(link, end)
 
@@ -429,8 +430,8 @@ class _Search:
         if verdict is None or verdict.undecided:
             why = (end.lost if end and end.lost else verdict.why if verdict else "") or "no reason is given"
             raise PrerequisiteError(
-                f"The answer to {self.question} at {link.marker} has no verdict ({why}), so the search cannot go on. "
-                "The same command tries again; --good and --bad choose other moments."
+                f"The answer to {self.question} at {link.marker} has no verdict ({why}), so the search cannot "
+                f"continue. The same command tries again; --good and --bad choose other moments."
             )
         self._known[link.name] = verdict.correct
 
@@ -440,7 +441,7 @@ class _Search:
         return tuple(self._links[place] for place in found or ())
 
     def found(self) -> QuestionsReasked:
-        """Return what a run's log records of the search: the flip, if it is found."""
+        """Return what a run's log records of the search: the flip, if one was found."""
         if not (ends := self.ends()):
             return QuestionsReasked(verb="bisect")
         report, (before, after) = self.report(asks=0, calls=0), ends
@@ -520,7 +521,7 @@ class _Search:
 
 
 def _rest(good: QuestionPlanned, bad: QuestionPlanned) -> Iterator[str]:
-    """Yield in words what differs between two plans besides their memories."""
+    """Describe what differs between two plans besides their memories."""
     for name in _TOLD:
         was, now = getattr(good, name), getattr(bad, name)
         if was != now:

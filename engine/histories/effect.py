@@ -1,13 +1,13 @@
 """The verb `effect`: what a memory, a kind of memory or those of a task type are worth (rules/effect.py).
 
 Rules
-    - Only the pairs cost calls. Their price is known before, and none is made unless the caller says so.
+    - Only the pairs cost calls. Their price is known in advance, and none is made unless the caller says so.
     - What is asked again is recorded in a log of its own within the run: the plan without the memories, the calls, the
-      verdict. Another `effect` pays nothing for it. The run's own log records what was found, and its digests stay as
-      they are.
+      verdict. Another `effect` pays nothing for it. The run's own log records the results, and its digests do not
+      change.
     - A reply that a log of the run has for the same request, by its hash, is not asked for again (session/reasking.py).
-    - A prompt is made on the state of the moment at which it was planned. One that this program would word otherwise
-      than it was asked is left out, as its pair would differ in more than the memories.
+    - A prompt is made on the state at which it was planned. One that this program would word differently is skipped,
+      since its pair would differ in more than the memories.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.effect import Without, asked_without, to_ask
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.memories import MemoryItem, named
+from mage_es.engine.run.memories import MemoryItem, full_id
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
@@ -47,13 +47,13 @@ from mage_es.events.vocabulary import QuestionsReasked
 from mage_es.projections.fold import State, fold
 
 TOP = 20
-"""Default number of memories: those that most questions saw."""
+"""Default number of memories, those that most questions saw first."""
 
 
 class EffectReport(msgspec.Struct, frozen=True, kw_only=True):
     """The three numbers of each row; `pooled` are kinds and types for which the coin may have enough where a memory has
-    too few. `left` is the price of the pairs that are not on record yet, `made` how many calls were made now, and
-    `unclear` how many prompts could not be made as they were asked, or were not answered."""
+    too few. `left` is the price of the pairs that are not yet on record, `made` how many calls were made now, and
+    `unclear` how many prompts could not be reproduced, or were not answered."""
 
     run_id: str
     rows: tuple[EffectRow, ...]
@@ -74,7 +74,8 @@ def effect_price(
     top: int = TOP,
     prices: Prices | None = None,
 ) -> AskingPrice:
-    """Return what `effect` with the same arguments and `reask` would take. No model is called. Raises as `effect`."""
+    """Return what `effect` with the same arguments and `reask` would cost. No model is called. Raises what `effect`
+    raises."""
     learned = on_record(as_run(run))
     return price_of(learned, _wanted(learned, _measured(learned, memory, kind, task_type, top)), prices or Prices())
 
@@ -98,10 +99,10 @@ async def aeffect(
     most shown is worth. Only with `reask` are questions asked again; else pairs are those on record.
 
     Raises:
-        UsageError: More than one of them is named, there is none of that name, or it is no text in a prompt (a tool, a
-            recipe). With `reask`: `execution` is not the run's own model, or dollars are limited and it has no price.
-        PrerequisiteError: The world of the run is missing, or the model cannot be reached.
-        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
+        UsageError: More than one of them is given, it does not exist, or it is not text in a prompt (a tool, a recipe).
+        With `reask`: `execution` is not the run's own model, or dollars are limited and it has no price.
+        PrerequisiteError: The run's world is missing, or the model cannot be reached.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """
     run, runtime = as_run(run), runtime or Runtime()
     learned, made, unclear = on_record(run), 0, 0
@@ -149,8 +150,8 @@ async def ask_again(
     execution: Model | None,
     judge: Model | None,
 ) -> tuple[OnRecord, int]:
-    """Ask prompts of a run again, in the order of its log, and record what a verb finds of groups of memories; return
-    what is on record then, and how many calls that took. Raises as `effect`."""
+    """Ask prompts of a run again, in the order of its log, and record what a verb finds about groups of memories;
+    return what is on record afterwards, and how many calls that took. Raises what `effect` raises."""
     world = reopen_world(learned.reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
     require_scoring(world, "asking again")
     models = models_again(world, first_event(learned.reader), execution, judge)
@@ -168,14 +169,16 @@ async def ask_again(
 
 def _measured(learned: OnRecord, memory: str, kind: str, task_type: str, top: int) -> list[MemoryGroup]:
     if len(given := [word for word in (memory, kind, task_type) if word]) > 1:
-        raise UsageError(f"{' and '.join(given)} cannot be measured at once: name a memory, a kind or a task type.")
+        raise UsageError(
+            f"{' and '.join(given)} cannot be measured together: give only one of memory, kind and task type."
+        )
     items = learned.items
     if memory:
-        name = named(memory, items)
+        name = full_id(memory, items)
         return [MemoryGroup(name, "memory", frozenset((name,)))]
     if not given:
         if top < 1:
-            raise UsageError(f"top is {top}: give how many memories to measure, 1 or more.")
+            raise UsageError(f"top is {top}, but must be 1 or more: it is how many memories to measure.")
         return [MemoryGroup(name, "memory", frozenset((name,))) for name in list(learned.shown())[:top]]
     of = "kind" if kind else "type"
     ids = _ids_of(items.values(), of, given[0])
@@ -202,7 +205,7 @@ def _pools(learned: OnRecord, rows: Sequence[EffectRow]) -> list[MemoryGroup]:
 
 
 def _wanted(learned: OnRecord, measured: Sequence[MemoryGroup]) -> list[Without]:
-    """Return what is to be asked again and is not on record, in the order of the log."""
+    """Return what has to be asked again and is not on record, in the order of the log."""
     found = {each.name: each for group in measured for each in to_ask(learned.askings, group.names)}
     return sorted((each for name, each in found.items() if name not in learned.reasked), key=lambda e: e.asking.seq)
 
@@ -212,7 +215,7 @@ def price_of(learned: OnRecord, wanted: Sequence[Without], prices: Prices) -> As
 
 
 async def _ask(asking: AskingAgain, reader: LogReader, wanted: Sequence[Without]) -> None:
-    """Ask prompts again, moment after moment of the run."""
+    """Ask prompts again, one moment of the run after another."""
     state: State | None = None
     done = 0
     for _, together in groupby(wanted, key=lambda each: (each.asking.planned.iteration, each.asking.phase)):
@@ -225,7 +228,7 @@ async def _ask(asking: AskingAgain, reader: LogReader, wanted: Sequence[Without]
 
 
 def _again(world: World, state: State, each: Without) -> Again | None:
-    """Return the plan of a prompt without some memories; None if the prompt that was asked cannot be made."""
+    """Return the plan of a prompt without some memories, or None if the original prompt cannot be reproduced."""
     planned = each.asking.planned
     asked = begin(course_of(world.setting, state, planned, world.questions[planned.question_id]))
     if not isinstance(asked, Ask) or sha256_text(asked.request.text) != planned.prompt_sha256:

@@ -1,10 +1,11 @@
 """The verb `fork`: a new run with what another had learned by some moment, without its future and without a copy.
 
 Rules
-    - No model is called, and the other run does not change. Its log lies in the new run's under second names, so the
-      other may be deleted.
-    - It is only begun: `resume` takes it through its iterations, as if `evolve` had been stopped at its very start.
-    - What costs time grows with the length of the other's log, not with what it learned: nothing is folded.
+    - No model is called, and the other run does not change. Its log is hard-linked into the new run's, so the other may
+      be deleted.
+    - The new run is only started: `resume` takes it through its iterations, as if `evolve` had been stopped at its very
+      start.
+    - The time needed grows with the length of the other's log, not with what it learned: nothing is folded.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import open_world
 from mage_es.engine.seams.benchmark import Benchmark
-from mage_es.engine.session.beginning import begun
-from mage_es.engine.verbs.evolve import given
+from mage_es.engine.session.beginning import store_questions
+from mage_es.engine.verbs.evolve import data_from_python
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.preflight import room_for_briefs
 from mage_es.events.errors import PrerequisiteError, UsageError
@@ -35,8 +36,8 @@ from mage_es.projections.fold import State
 
 
 class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that was begun from `marker` of its `parent`: after how many `events` of the parent's log that was, the
-    `head` of that log, and the sizes of the run's splits."""
+    """A run that starts from `marker` of its `parent`, after `events` of the parent's log, whose head is `head`; and
+    the sizes of the run's splits."""
 
     run_id: str
     path: str
@@ -63,14 +64,14 @@ def fork(
     run_id: str | None = None,
     prices: Prices | None = None,
 ) -> ForkReport:
-    """Begin a run with what another had learned at a closed iteration, and return what it has; `resume` goes on.
+    """Start a run with what another had learned at a closed iteration, and return what it has; `resume` continues it.
 
-    It has the other's settings, unless a `config` gives others, and its questions beside those of `tasks`. `benchmark`
-    is the object that the run began with, if Python gave it one. It is made beside the other, unless in `runs_dir`.
+    It has the other's settings, unless a `config` gives others, and its questions besides those of `tasks`. `benchmark`
+    is the object that the run began with, if it got one from Python. It is created next to the other, or in `runs_dir`.
 
     Raises:
         UsageError: There is no such closed iteration, the run is a baseline or has subjects, the configuration is of
-            another benchmark, or the name is taken.
+        another benchmark, or the name is taken.
         PrerequisiteError: A data set is missing, or the disk refuses.
         LogDamaged: The log fails its checksums.
     """
@@ -78,12 +79,12 @@ def fork(
     folder = run.path.resolve().parent if runs_dir is None else Path(runs_dir)
     execution = with_own_models(config).execution if config else ""
     parent = read_parent(run, at, runs_dir=folder, prices=prices or Prices(), execution=execution)
-    config, benchmark = given(checked(config or parse(parent.started.config)), tasks, scorer, benchmark)
+    config, benchmark = data_from_python(checked(config or parse(parent.started.config)), tasks, scorer, benchmark)
     room = _room(with_own_models(config).guidance)
     world = open_world(config, data_dir=data_dir, benchmark=benchmark, guidance_room=room, parent=parent)
     made = create_run(folder, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with made.begin(past=parent.past) as log:
-        log.append(decide(world.setting, State(), begun(made, log, world)))
+        log.append(decide(world.setting, State(), store_questions(made, log, world)))
     return ForkReport(
         run_id=made.id,
         path=str(made.path),
@@ -98,7 +99,8 @@ def fork(
 
 
 def _room(guidance: str) -> int:
-    """Return the room for briefs, 0 also if the model cannot be opened here: it is needed when the run is resumed."""
+    """Return the room for briefs, also 0 if the model cannot be opened here: it is needed only when the run is
+    resumed."""
     try:
         return room_for_briefs(open_model(guidance, "guidance"))
     except (PrerequisiteError, UsageError):

@@ -1,13 +1,13 @@
 """The verb `diff_inspect`: two logs of Inspect compared by the samples that both have.
 
 Rules
-    - A sample is the same if id and input are: Inspect numbers samples that have no id, so another order of a data set
-      gives other samples the same numbers.
-    - Every score that both logs have, by its name, is compared; of a score with parts each part. Values become numbers
-      as Inspect's own metrics have them (C 1, P 0.5, I and N 0), epochs their mean. What is not scored on one side is
+    - Samples are the same if their id and input are: Inspect numbers samples that have no id, so in another order of
+      the data set other samples get the same numbers.
+    - Every score that both logs have, by its name, is compared; a score with parts part by part. Values become numbers
+      as in Inspect's own metrics (C 1, P 0.5, I and N 0), epochs their mean. Samples that one side did not score are
       left out.
-    - Won is what scores higher after, lost what scores lower. For right and wrong the interval is exact, else from
-      resamples; p is that of the exact sign test (engine/run/exams.py, `by_question`).
+    - Won samples score higher after, lost ones lower. For right and wrong the interval is exact, else from resamples; p
+      is that of the exact sign test (engine/run/exams.py, `by_question`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the extra need not be installed
 
 
 class InspectDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """Two logs compared, and the ids of the samples that were not: only in one of them, or with `changed` input."""
+    """Two logs compared, and the ids of the samples left out: only in one log, or with `changed` input."""
 
     before: str
     after: str
@@ -42,7 +42,7 @@ class InspectDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 @typed
 def diff_inspect(before: Path, after: Path) -> InspectDiff:
-    """Return what one log of Inspect scores differently from another.
+    """Compare the scores of two Inspect logs.
 
     Raises:
         UsageError: They have no sample, or no score, in common.
@@ -99,7 +99,7 @@ def _values(sample: EvalSample) -> Iterator[tuple[str, float]]:
 
 
 def _number(value: Value | None) -> float | None:
-    """Return a value as Inspect's metrics have it, None for one that is no number or not scored."""
+    """Return a value as Inspect's metrics have it, or None if it is not a number or not scored."""
     from inspect_ai.scorer import value_to_float
 
     if isinstance(value, str):

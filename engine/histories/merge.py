@@ -1,9 +1,10 @@
 """The verb `merge`: a new run with the memories of two others over the same benchmark, on probation.
 
 Rules
-    - No model is called, and neither run changes. The new run's log has all that it took, and needs them no longer.
-    - It is finished as soon as it has begun: it can be examined and served, and `evolve --from` goes on from it. There
-      its memories are tossed for until their effect is not negative (rules/probation.py).
+    - No model is called, and neither run changes. The new run's log has everything that it took, so it no longer needs
+      them.
+    - It is finished at once: it can be examined and served, and `evolve --from` continues it. There a coin decides
+      whether its memories are shown, until their effect is not negative (rules/probation.py).
     - It has the settings of the first run, with room for the anchors and held-out questions of both.
 """
 
@@ -40,8 +41,8 @@ class MergedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MergeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A merged run: what each of two runs brought, the memories that it has in all, those that `both` had, and the
-    sizes of its splits."""
+    """A merged run: what each of two runs brought, its total number of memories, how many `both` had, and the sizes of
+    its splits."""
 
     run_id: str
     path: str
@@ -66,12 +67,12 @@ def merge(
 ) -> MergeReport:
     """Make a run with the memories of two, each at a closed iteration, and return what it took.
 
-    It is called `name`, by default as both together, in the folder of the first unless `runs_dir` is another.
-    `benchmark` is the object that the runs began with, if Python gave it one.
+    It is called `name`, by default both names together, and is created in the first one's folder unless `runs_dir` is
+    given. `benchmark` is the object that the runs began with, if they got one from Python.
 
     Raises:
-        UsageError: The runs differ in benchmark, models, or how questions are asked and answers read; one has closed no
-            iteration, is a baseline or has subjects; or the name is taken.
+        UsageError: The runs differ in benchmark, models, or how questions are asked and answers read; one has not
+        closed an iteration, is a baseline or has subjects; or the name is taken.
         PrerequisiteError: A data set is missing, or a copy lacks its gold answers.
         LogDamaged: A log fails its checksums.
     """

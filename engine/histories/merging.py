@@ -1,11 +1,11 @@
 """Two runs as the parents of a third, which begins with the memories of both (rules/merging.py).
 
 Rules
-    - What either run keeps back, as an anchor or for exams, the new run keeps back. No memory of the other comes along
-      that is about such a question, resembles one, or was made from the answer to one. A question that was an anchor
-      of one run and held out by the other is an anchor: it may have decided what was kept.
-    - Questions with the same text are one. Of different ones with the same id the second gets another, so the runs are
-      taken in an order of their own: `merge A B` and `merge B A` begin with the same.
+    - The new run holds back what either run holds back, as an anchor or for exams. It takes no memory of the other that
+      is about such a question, resembles one, or was made from the answer to one. A question that was an anchor of one
+      run and held out by the other is an anchor: it may have decided what was kept.
+    - Questions with the same text are one. If different ones have the same id, the second gets a new id; the runs are
+      put into a canonical order first, so `merge A B` and `merge B A` give the same.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ _ASKED = (
 )
 """The settings by which a question is asked and its answer read."""
 _ALIKE = {"usual", "turns"}
-"""Forms that differ in a trial alone: a served run has the second where its parent had the first."""
+"""Forms that differ only in a trial: a served run has the second where its parent had the first."""
 _RECORDED = ("embedder_sha256", "task_type_source", "scorer_sha256", "templates", "data_sha256")
 """The same, of what a run recorded when it began."""
 
 
 class Merger(NamedTuple):
-    """What a merged run begins with: `parent` stands for both, `learned` are both together, `own` are the two apart, in
-    the order of `runs`, and `marks` say what was taken of each."""
+    """What a merged run begins with: `parent` represents both, `learned` is what both learned together, `own` what each
+    learned, in the order of `runs`, and `marks` say what was taken from each."""
 
     parent: Parent
     runs: tuple[_Run, _Run]
@@ -90,7 +90,7 @@ class _Run(NamedTuple):
     questions: Mapping[str, Question]
     guarded: Guarded
     kept: frozenset[str]
-    """Hashes of the questions that it keeps back; `guarded` finds what nearly repeats one of its present splits."""
+    """Hashes of the questions that it holds back; `guarded` finds near-repeats of those in its present splits."""
 
     def keeps_back(self, texts: Iterable[str]) -> bool:
         texts = list(texts)
@@ -98,7 +98,7 @@ class _Run(NamedTuple):
         return is_kept or self.guarded.likeness(texts).is_leak
 
     def kept_by(self, other: _Run) -> frozenset[str]:
-        """Return the questions that it may have learned from, and the other run keeps back."""
+        """Return the questions that it may have learned from and the other run holds back."""
         return frozenset(name for name in self.side("evolution") if other.keeps_back([self.questions[name].question]))
 
     def side(self, split: str) -> frozenset[str]:
@@ -121,11 +121,11 @@ def require_mergeable(one: Parent, other: Parent) -> None:
         if any(question.subject for question in questions):
             raise UsageError(
                 f"{parent.event.parent} has tasks with a subject, which can be erased there; a merged run would keep "
-                "what was learned from them. Start one with all the tasks instead."
+                f"what was learned from them. Start a run with all the tasks instead."
             )
         if not has_gold:
             raise PrerequisiteError(
-                f"This copy of {parent.event.parent} was made without its gold answers: restore a backup that has them."
+                f"This copy of {parent.event.parent} has no gold answers: restore a backup that has them."
             )
 
 
@@ -146,7 +146,7 @@ def _differences(one: Parent, other: Parent) -> Iterator[str]:
 
 
 def _kind(benchmark: str) -> str:
-    """Return what two runs must have in common of their benchmark's name: of own tasks, all but where they are."""
+    """Return the part of a benchmark's name that two runs must share: for own tasks, everything but their location."""
     if not benchmark.startswith(OWN_TASKS):
         return title(benchmark)
     spec = parse_tasks(benchmark)
@@ -155,8 +155,8 @@ def _kind(benchmark: str) -> str:
 
 
 def merger_of(one: Parent, other: Parent) -> Merger:
-    """Return what a run begins with that has two others as its parents. Raises `UsageError` if the same question has
-    different answers in them."""
+    """Return what a run with two parents begins with. Raises `UsageError` if the same question has different answers in
+    them."""
     first, second = sorted((one, other), key=_place)
     runs = _runs(first, second)
     kept = [run.kept_by(its) for run, its in zip(runs, reversed(runs), strict=True)]
@@ -187,7 +187,7 @@ def merger_of(one: Parent, other: Parent) -> Merger:
 
 
 def _place(parent: Parent) -> tuple[Sequence[str], str]:
-    """Return what runs are ordered by: what they learned, not when they learned it."""
+    """Return the key that orders runs: what they learned, not when they learned it."""
     return [digest.value for digest in parent.event.digests], parent.event.head_chain
 
 
@@ -259,8 +259,8 @@ def _brought(run: _Run, other: _Run, kept: frozenset[str]) -> Memories:
 
 
 def _left_out(run: _Run, other: _Run, kept: frozenset[str]) -> Iterator[tuple[str, WhyLeft]]:
-    """Yield what of a run must not come along, with the reason; `kept` are the questions that it learned from and the
-    other run keeps back."""
+    """Yield what must not be taken from a run, with the reason; `kept` are the questions that it learned from and the
+    other run holds back."""
     facts = _Facts(run.parent.reader, {name: run.questions[new] for name, new in run.ids.items() if new in kept})
     for event in run.events:
         if isinstance(event, OTHER_KINDS):
@@ -298,14 +298,14 @@ class _Facts:
         return False
 
     def are_of(self, memory: MemoryAppended) -> bool:
-        """Return whether a memory was made from them. Of what guidance wrote in an earlier run the log cannot tell."""
+        """Return whether a memory was made from them. For what guidance wrote in an earlier run the log cannot tell."""
         facts = set(memory.origin.facts)
         is_untold = not is_of_one(memory) and not facts <= self._known
         return bool(self._questions) and (is_untold or not facts.isdisjoint(self._about))
 
 
 def _with_drafts(merger: Merger) -> Merger:
-    """Return a merger whose parent has the drafts of what it learned, and says what they come to."""
+    """Return a merger whose parent has the drafts of what it learned, with their counts."""
     marks = [_mark(run.parent, own, merger.learned) for run, own in zip(merger.runs, merger.own, strict=True)]
     drafts: list[Draft] = [*map(opening, (*marks, *merger.names)), *drafts_of(merger.learned)]
     state = State()

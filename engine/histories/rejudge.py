@@ -1,16 +1,16 @@
-"""The verb `rejudge`: recorded answers judged anew, by a model or by another scorer, beside the verdicts on record.
+"""The verb `rejudge`: recorded answers judged again, by a model or another scorer, beside the verdicts on record.
 
 Rules
-    - Nothing of the run changes: its verdicts and what it learned from them, its exams, its digests.
+    - Nothing in the run changes: its verdicts and what it learned from them, its exams, its digests.
     - The answers are those of one exam; of a run without exams, those to the questions that it learned from; of a
       baseline, its own.
-    - A judge sees question, right answer and answer, as in a run (session/judge.py), whatever the scorer says of them.
-      What was cut, refused or empty is wrong, and no judge sees it. An opinion that cannot be read, or never comes,
-      counts as wrong and is counted apart (verbs/agreement.py).
-    - An answer that the scorer left undecided is in no count of agreement: there is nothing to agree with.
+    - A judge sees question, right answer and answer, as in a run (session/judge.py), whatever the scorer says.
+      Truncated, refused and empty answers are wrong, and no judge sees them. An opinion that is unreadable or missing
+      counts as wrong, and is counted separately (verbs/agreement.py).
+    - An answer that the scorer left undecided does not count towards agreement: there is nothing to agree with.
     - Only a judge costs calls. They are recorded where `effect` records what it asks again (session/reasking.py), so
-      that the same call goes on after a stop, and is free later; equal answers to one question are judged once.
-    - Another scorer reads the reply of the question's last call; of an answer without a reply, the answer.
+      that the same call continues after a stop, and is free later; equal answers to one question are judged once.
+    - Another scorer reads the reply of the question's last call, or the answer itself if it has no reply.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.engine.session.judge import opinion, template_of
 from mage_es.engine.session.reasking import AskingPrice, Replies, asking_again, replies_of
-from mage_es.engine.verbs.agreement import Agreement, JudgeCase, Opinion, agreement, shown
+from mage_es.engine.verbs.agreement import Agreement, JudgeCase, Opinion, agreement, verdict_for_judge
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.facts.private import ERASED
@@ -68,12 +68,12 @@ class RejudgedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RejudgeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers of an `exam` ("" for none: those to the questions that the run learned from, or a baseline's), judged
-    anew `by` a model or a scorer.
+    """The answers of an `exam` (or if "", those to the questions that the run learned from, or a baseline's), judged
+    again `by` a model or a scorer.
 
-    Of `total` questions `right` are right on record, and `now` would be. `lost` ones have no answer, which is wrong in
-    both. `undecided` ones are not right on record; `agreement` is over the others. `erased` ones cannot be read here,
-    and are in no number. `made` calls were made now.
+    Of `total` questions `right` are right on record, and `now` would be. `lost` ones have no answer and are wrong
+    either way. `undecided` ones are not right on record; `agreement` is over the others. `erased` ones cannot be read
+    here, and are not counted anywhere. `made` calls were made now.
     """
 
     run_id: str
@@ -100,8 +100,8 @@ def rejudge_price(
     benchmark: Benchmark | None = None,
     prices: Prices | None = None,
 ) -> AskingPrice:
-    """Return what `rejudge` with the same arguments takes, if no reply has to be asked for twice. No model is called.
-    Raises as `rejudge`."""
+    """Return what `rejudge` with the same arguments costs, if no reply has to be asked for twice. No model is called.
+    Raises what `rejudge` raises."""
     answers, price = _recorded(as_run(run), exam, data_dir, benchmark), (prices or Prices()).rate(judge.name)
     known = replies_of(answers.run, answers.reader, {"judge": judge.name})
     moves = (move for each in answers.found if isinstance(move := _led(answers, each, known), Ask))
@@ -129,15 +129,15 @@ async def arejudge(
     benchmark: Benchmark | None = None,
     runtime: Runtime | None = None,
 ) -> RejudgeReport:
-    """Return how many of the recorded answers of an exam are right by a judge's word, or by another scorer of the
-    user's own tasks, and how far that agrees with the verdicts on record. `exam` is its number (default: the newest,
-    without a control if there is one).
+    """Return how many recorded answers of an exam are right according to a judge, or to another scorer of the user's
+    own tasks, and how far that agrees with the verdicts on record. `exam` is its number (default: the newest, without a
+    control if there is one).
 
     Raises:
         UsageError: Neither or both of them are given; there is no such exam, or no answer; the questions are episodes,
             or have no other scorer; or dollars are limited and the judge has no price.
         PrerequisiteError: The world of the run, or its right answers, are missing, or the judge cannot be reached.
-        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """
     answers, runtime = _recorded(as_run(run), exam, data_dir, benchmark), runtime or Runtime()
     if judge is not None and scorer is None:
@@ -147,14 +147,14 @@ async def arejudge(
         return _report(answers, opinions, by=judge.name, template=template_of(answers.world.benchmark), made=made)
     if scorer is not None and judge is None:
         return _report(answers, _scored(answers, name := name_of(scorer)), by=name)
-    raise UsageError("Give a judge (a model) or a scorer, one of the two.")
+    raise UsageError("Give either a judge (a model) or a scorer.")
 
 
 rejudge = blocking(arejudge)
 
 
 class _Answer(NamedTuple):
-    """A recorded answer, the `reply` that it was read from, "" for none, and whether it is right, None if undecided."""
+    """A recorded answer, the `reply` that it was read from (or ""), and whether it is right, None if undecided."""
 
     question: Question
     event: AnswerJudged | AnswerUndecided
@@ -163,7 +163,7 @@ class _Answer(NamedTuple):
 
     @property
     def case(self) -> JudgeCase:
-        """The answer as a judge sees it; nothing of a reply that was cut, refused or empty."""
+        """The answer as a judge sees it; empty if the reply was truncated, refused or empty."""
         event = self.event
         is_void = isinstance(event, AnswerJudged) and event.reason != ""
         verdict = Verdict(answer=event.answer, score=float(bool(self.right)), strict=False)
@@ -171,7 +171,7 @@ class _Answer(NamedTuple):
 
 
 class _Answers(NamedTuple):
-    """The answers of an exam, "" for none; `lost` questions have none, `erased` ones cannot be read."""
+    """The answers of an exam (or ""); `lost` questions have none, `erased` ones cannot be read."""
 
     run: Run
     reader: LogReader
@@ -209,7 +209,7 @@ def _recorded(run: Run, exam: int | None, data_dir: Path | str | None, benchmark
             found.append(_Answer(question, event, replies.get((event.iteration, question.id), ""), right))
     if not found:
         of = f"The exam {taken.opened.exam}" if taken else run.id
-        raise UsageError(f"{of} has no answer that could be judged anew.")
+        raise UsageError(f"{of} has no answer that could be judged again.")
     return _Answers(run, reader, world, taken.opened.exam if taken else "", found, lost, erased)
 
 
@@ -228,11 +228,11 @@ def _exam(run: Run, reader: LogReader, number: int | None) -> ExamRecord | None:
 
 
 def _led(answers: _Answers, answer: _Answer, replies: Replies) -> Opinion | Ask:
-    """Return the opinion that replies on record give of an answer, or the first move that has none."""
+    """Return the opinion of an answer in the recorded replies, or the first move without a reply."""
     world, case, heard = answers.world, answer.case, list[ModelCalled]()
     if not case.text.strip():
         return Opinion()
-    course = opinion(case.question, shown(case), template_of(world.benchmark), world.setting.templates)
+    course = opinion(case.question, verdict_for_judge(case), template_of(world.benchmark), world.setting.templates)
     try:
         move = next(course)
         while called := replies.get((move.tier, move.request.sha256)):
@@ -245,7 +245,7 @@ def _led(answers: _Answers, answer: _Answer, replies: Replies) -> Opinion | Ask:
 
 
 async def _judged(answers: _Answers, judge: Model, runtime: Runtime) -> tuple[list[Opinion], int]:
-    """Return an opinion of each answer, and how many calls that took."""
+    """Return an opinion on each answer, and how many calls that took."""
     known, made = replies_of(answers.run, answers.reader, {"judge": judge.name}), 0
     if left := _unasked(answers, known):
         state, waiting, done, errors = state_of(answers.run, answers.reader), iter(left), 0, list[Exception]()
@@ -289,7 +289,7 @@ def _unasked(answers: _Answers, known: Replies) -> list[_Answer]:
 def _scored(answers: _Answers, scorer: str) -> list[Opinion]:
     own, started = answers.world.benchmark, first_event(answers.reader)
     if not isinstance(own, Tasks):
-        raise UsageError(f"{own.name} is scored by its own rules: only tasks of your own can have another scorer.")
+        raise UsageError(f"{own.name} is scored by its own rules: only your own tasks can have another scorer.")
     spec = parse(own.name, scorer=scorer)
     require_scorer(spec.scorer)
     problems = map(scorer_of(spec.scorer, spec.labels).problem, (each.question for each in answers.found))

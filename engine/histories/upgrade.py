@@ -61,7 +61,7 @@ _NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 class UpgradePrice(msgspec.Struct, frozen=True, kw_only=True):
-    """What an upgrade will still take: `calls`, besides those `made`, to ask `sample` recorded questions, `anchors` and
+    """What an upgrade will still cost: `calls`, besides those `made`, to ask `sample` recorded questions, `anchors` and
     `questions` of an exam, each twice.
 
     Calls and tokens per question are those of the old model; `usd` is None if a price is unknown, `minutes` is None if
@@ -83,7 +83,7 @@ class UpgradePrice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Taken(NamedTuple):
-    """What questions cost a model, on average for each kind."""
+    """What a question costs a model, on average for each kind."""
 
     questions: int = 0
     calls: int = 0
@@ -108,7 +108,7 @@ def upgrade_price(
     run_id: str | None = None,
     prices: Prices | None = None,
 ) -> UpgradePrice:
-    """Return what `upgrade` with the same arguments would take. No model is called, and nothing is written.
+    """Return what `upgrade` with the same arguments would cost. No model is called, and nothing is written.
 
     Raises:
         UsageError: The run learned nothing, or `execution` is its own model.
@@ -229,8 +229,8 @@ def upgrade_name(run: Run, execution: str) -> str:
 
 
 def _config(config: Config, execution: str) -> Config:
-    """Return the configuration of a run that only asks again: as clients are asked, and each question without its own
-    case."""
+    """Return the configuration of a run that only asks again: with the settings used for clients, and each question
+    without its own case."""
     return msgspec.structs.replace(config, execution=execution, iterations=1, coin=0.0, revisit_self="exclude")
 
 
@@ -243,7 +243,7 @@ def _learned_run(run: Run, reader: LogReader, execution: str) -> RunStarted:
     if next(reader.of(BaselineStarted), None):
         raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
     if not reader.last(IterationClosed):
-        raise UsageError(f"{run.id} has closed no iteration yet, so it has learned nothing that could be kept.")
+        raise UsageError(f"{run.id} has not closed an iteration yet, so it has learned nothing to keep.")
     if started.execution_model == execution:
         raise UsageError(
             f"{execution} is the model that {run.id} learned with: name another with --execution, or continue with "
@@ -301,8 +301,8 @@ def _sum(events: Sequence[ModelCalled | AnswerJudged]) -> _Taken:
 
 
 def _pace(folder: Path, execution: str) -> tuple[float, str]:
-    """Return the seconds between two replies of a model in the newest run with it, and that run; (0, "") if there is
-    none."""
+    """Return the seconds between two replies of a model in the newest run with it, and that run; (0, "") without
+    one."""
     for run in reversed(list_runs(folder)):
         try:
             reader = LogReader(run.log_path)
@@ -333,7 +333,7 @@ def _left(child: Run, runtime: Runtime, reports: Sequence[ExamReport]) -> Limits
 
 
 def _is_complete(child: Run, questions: int) -> bool:
-    """Return whether the re-proof and both exams are recorded, which leaves no call to make."""
+    """Return whether the re-proof and both exams are recorded, so that no call is left to make."""
     if not child.path.exists() or not child.events:
         return False
     is_finished = next(LogReader(child.log_path).of(RunFinished), None) is not None

@@ -184,7 +184,7 @@ def _showings(reader: LogReader) -> list[Showing]:
 
 
 def _old_exam(run: Run, reader: LogReader, digests: Sequence[Digest], *, is_bare: bool) -> tuple[str, dict[str, bool]]:
-    """Return the name and the answers of the newest exam by which the old model can be compared, ("", {}) without one.
+    """Return the name and the answers of the newest exam with which the old model can be compared, or ("", {}).
 
     Bare means at the start, or under the control; with memories means on the state that the new model began with.
     """

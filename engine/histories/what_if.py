@@ -2,19 +2,19 @@
 another guard or gate decides, as far as its record says (rules/what_if.py).
 
 Rules
-    - One step, not another run: each question as it was asked, on what the run had learned by then. What other answers
-      would have taught is in no number.
-    - The answers are those of EVALUATE, each asking once: which of them is a question's last depends on whether an
-      earlier one was right. Answers that are undecided, or never came, are in no number.
-    - `without`: a prompt that did not show the memories stays as it is, exactly. The others are counted as they were
-      asked again, if all of them were; else they are estimated from the prompts for which the coin left all of the
-      memories out, if a coin was tossed. What neither covers is open: then there are bounds, and no number.
-    - `arm`: prompts for which the arm was no alternative, as it was not there or gave the same as another, stay as they
-      are. For the others, the arms on offer and their chances are computed again on the state of that moment, since the
+    - One step, not another run: each question as it was asked, on what the run had learned at that moment. What other
+      answers would have taught is not counted.
+    - The answers are those of EVALUATE, each time a question was asked: which time is the last depends on whether an
+      earlier answer was right. Undecided and missing answers are not counted.
+    - `without`: a prompt that did not show the memories keeps its answer, exactly. The others count as answered when
+      asked again, if all of them were; otherwise they are estimated from the prompts for which the coin left all of the
+      memories out, if a coin was tossed. Anything else is open: then there are bounds, but no number.
+    - `arm`: prompts for which the arm was not an alternative (not offered, or the same as another) keep their answers.
+      For the others, the arms on offer and their chances are computed again on the state of that moment, since the
       record has only the chance of the arm that was drawn; a plan that does not come out as recorded is open. If each
-      arm was certain, nothing can be weighed.
-    - `guard`: snapshots are judged again until the first after which the run would have gone on from other slots, or
-      other anchors would have been asked. `gate` decides only what is served, so it is decided again at each snapshot.
+      arm was certain, nothing can be weighted.
+    - `guard`: snapshots are judged again until the first after which the run would have continued with other slots, or
+      asked other anchors. `gate` decides only what is served, so it is decided again at each snapshot.
     - Only asking again costs calls: they are made, recorded and paid for by `effect`.
 """
 
@@ -55,7 +55,7 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.inheriting import inheritance, last_inherited
-from mage_es.engine.run.memories import bare_setting, named
+from mage_es.engine.run.memories import bare_setting, full_id
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, state_of
@@ -91,12 +91,12 @@ SETTINGS = (*GUARD, *GATE)
 
 
 class WhatIfAnswers(msgspec.Struct, frozen=True, kw_only=True):
-    """All `answers`, `right` as recorded. Of those that would have been asked otherwise, `again` were asked again
+    """All `answers`, `right` as recorded. Of those that would have been asked differently, `again` were asked again
     (`again_right` of them right), `estimated` are estimated and `open` are unknown; the rest is exactly as recorded.
 
     `share` is the share of right answers there would have been, in percent, and `points` the difference to the recorded
     one with its interval (95 %): the estimate's, or, if nothing is estimated, the one for other questions like these.
-    Where any are open there is neither, and `least_share` and `most_share` are what it is if all of those are wrong, or
+    If any are open there is neither, and `least_share` and `most_share` are the share if all of those are wrong, or
     right.
     """
 
@@ -133,7 +133,7 @@ class WhatIfVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 class WhatIfGuard(msgspec.Struct, frozen=True, kw_only=True):
     """The verdicts that the record answers, out of `snapshots`; `differs` is the first iteration after which the run
-    would have gone on otherwise, and `ends` says why the record answers no further, "" if it answers to the end."""
+    would have continued differently, and `ends` says why the record answers no further, "" if it answers to the end."""
 
     verdicts: tuple[WhatIfVerdict, ...]
     snapshots: int
@@ -155,14 +155,14 @@ class WhatIfServed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WhatIfGate(msgspec.Struct, frozen=True, kw_only=True):
-    """What is served after each snapshot; `ends` says why the last ones are left out, "" if all are there."""
+    """What is served after each snapshot; `ends` says why the last ones are left out, "" if none are."""
 
     snapshots: tuple[WhatIfServed, ...]
     ends: str
 
 
 class WhatIfReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What would have been. Of `answers`, `guard` and `gate` the one that was asked for; `left` is the price of what
+    """What would have been. Of `answers`, `guard` and `gate` only the requested one is set; `left` is the price of what
     could be asked again, and `made` how many calls were made now."""
 
     run_id: str
@@ -179,7 +179,8 @@ class WhatIfReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @typed
 def what_if_price(run: Run | Path | str, *, without: Sequence[str], prices: Prices | None = None) -> AskingPrice:
-    """Return what `what_if` with the same memories and `reask` would take. No model is called. Raises as `what_if`."""
+    """Return what `what_if` with the same memories and `reask` would cost. No model is called. Raises what `what_if`
+    raises."""
     learned = on_record(as_run(run))
     return price_of(learned, _wanted(learned, _names(learned, without)), prices or Prices())
 
@@ -207,7 +208,7 @@ async def awhat_if(
         UsageError: None or more than one of them is given, it does not exist, or the record cannot say anything about
             it. With `reask`: `execution` is not the run's own model, or dollars are limited and it has no price.
         PrerequisiteError: The world of the run is missing, or the model cannot be reached.
-        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call goes on.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """
     run, runtime = as_run(run), runtime or Runtime()
     kinds = [bool(without), bool(arm), bool(settings.keys() & {*GUARD}), bool(settings.keys() & {*GATE})]
@@ -265,8 +266,8 @@ def _in_words(settings: Mapping[str, object]) -> str:
 
 
 class _Asked(NamedTuple):
-    """An asking of EVALUATE, planned at event `seq`, and whether it was answered right; None if that is undecided, or
-    no answer came."""
+    """A question asked in EVALUATE, planned at event `seq`, and whether the answer was right; None if undecided or
+    missing."""
 
     seq: int
     planned: QuestionPlanned
@@ -274,7 +275,7 @@ class _Asked(NamedTuple):
 
 
 def _evaluated(reader: LogReader) -> list[_Asked]:
-    """Return every asking of EVALUATE, in the order of the log. Raises `UsageError` if none was answered."""
+    """Return every question asked in EVALUATE, in the order of the log. Raises `UsageError` if none was answered."""
     plans, verdicts = list[tuple[int, QuestionPlanned]](), dict[tuple[int, str], bool]()
     for record in reader.records({QuestionPlanned, AnswerJudged}, since=last_inherited(reader) + 1):
         if record.phase == "evaluate":
@@ -297,7 +298,7 @@ def _summed(
     estimate: WhatIfEstimate | None = None,
     unknown: int = 0,
 ) -> WhatIfAnswers:
-    """Return the whole of what is exact, was asked again (right as recorded, and again), estimated, and unknown."""
+    """Return the total over what is exact, was asked again (right as recorded, and again), estimated, and unknown."""
     weighed = estimate.of if estimate and estimate.share is not None else 0
     unknown += estimate.of - weighed if estimate else 0
     certain, recorded = sum(exact) + sum(anew for _, anew in again), 100 * right / answers
@@ -336,7 +337,7 @@ def _summed(
 def _names(learned: OnRecord, without: Sequence[str]) -> frozenset[str]:
     if isinstance(without, str):
         raise UsageError(f"without is {without!r}: give a list of ids.")
-    return frozenset(named(name, learned.items) for name in without)
+    return frozenset(full_id(name, learned.items) for name in without)
 
 
 def _wanted(learned: OnRecord, names: frozenset[str]) -> list[Without]:
@@ -426,7 +427,7 @@ def _with_arm(
 
 
 class _Offer(NamedTuple):
-    """The chance of an arm, None if it was no alternative, and how often its posterior expects it to be right."""
+    """The chance of an arm, None if it was not an alternative, and how often its posterior expects it to be right."""
 
     chance: float | None
     expected: float
@@ -442,7 +443,7 @@ def _offers(
     data_dir: Path | str | None,
     benchmark: Benchmark | None,
 ) -> Iterator[tuple[_Asked, _Offer | None]]:
-    """Yield each asking with what was on offer for it; None if the chances cannot be computed again."""
+    """Yield each question asked with the arms on offer; None if the chances cannot be computed again."""
     if metered(embedder := first_event(reader).embedder):
         raise UsageError(
             f"Which arms were on offer depends on vectors of {embedder}, whose calls may cost something: what-if --arm "
@@ -467,7 +468,7 @@ def _offers(
 
 
 def _chosen(world: World, state: State, group: Sequence[_Asked]) -> Iterator[tuple[_Asked, Chosen | None]]:
-    """Yield the askings of an iteration with what is chosen for each; None for one that was planned otherwise."""
+    """Yield the questions asked in an iteration with the choice for each; None for one that was planned differently."""
     found = {each.planned.question_id: each for each in group}
     if any(world.questions[name].subject.startswith(ERASED) for name in found):
         # Their pulls decide how far the warm-up of others had come.
@@ -503,13 +504,13 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
         )
     accepted, snapshots = _snapshots(reader, begun)
     if not snapshots:
-        raise UsageError(f"{reader.run} has closed no iteration yet, so no guard can judge it.")
+        raise UsageError(f"{reader.run} has not closed an iteration yet, so no guard can judge it.")
     scores = Scores()
     fold_into((scores,), reader, until=reader.head.seq)
     recorded = list(_alike(rulings(begun, scores, snapshots, accepted)))
     if len(recorded) < len(snapshots):
         raise UsageError(
-            f"{reader.run} was written by a release whose guard decides otherwise: its record cannot be judged again."
+            f"{reader.run} was written by a release with a different guard: its record cannot be judged again."
         )
     last, ends = _limit(reader, begun, other)
     if begun.guard == "paired":
@@ -525,7 +526,7 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
             break
         verdicts.append(_verdict(ruling, other))
         if not ruling.is_same:
-            ends = f"after {_mark(k)} the run would have gone on from other slots, and asked something else"
+            ends = f"after {_mark(k)} the run would have continued with other slots, and asked something else"
             return WhatIfGuard(verdicts=tuple(verdicts), snapshots=len(snapshots), differs=k, ends=ends)
     return WhatIfGuard(verdicts=tuple(verdicts), snapshots=len(snapshots), differs=None, ends=ends)
 
@@ -535,7 +536,8 @@ def _mark(iteration: int) -> str:
 
 
 def _with_least(begun: Config, scores: Scores, ruling: Ruling) -> Judged:
-    """Return a snapshot with how many anchors were asked whatever the answers, as far as the run's own guard shows."""
+    """Return a snapshot with how many anchors were asked regardless of the answers, as far as the run's own guard
+    shows."""
     judged, asked = ruling.judged, len(ruling.judged.asked)
     # One that had a form to try asks more than the guard needs, even if they turn out too few to try it on.
     return judged._replace(least=asked) if anchors_asked(begun, scores, ruling) < asked else judged
@@ -593,8 +595,8 @@ def _snapshots(reader: LogReader, begun: Config) -> tuple[list[int], list[Judged
 
 
 def _limit(reader: LogReader, begun: Config, other: Config) -> tuple[int | None, str]:
-    """Return the last iteration that a guard without anchors would have left as it is, None if it is the run's last,
-    and why the record ends there, "" if it does not."""
+    """Return the last iteration that a guard without anchors would not have changed (None if it is the run's last), and
+    why the record ends there ("" if it does not)."""
     if begun.guard != "paired" or other.guard == "paired":
         return None, ""
     for form in reader.of(FormDecided):
@@ -610,7 +612,7 @@ def _limit(reader: LogReader, begun: Config, other: Config) -> tuple[int | None,
             return call.iteration, why
     finished = next(reader.of(RunFinished), None)
     if finished and finished.iterations < begun.iterations:
-        return None, "the run ended early, as all anchors were right; without anchors it would have gone on"
+        return None, "the run ended early, as all anchors were right; without anchors it would have continued"
     return None, ""
 
 
@@ -620,7 +622,7 @@ def _gate(reader: LogReader, begun: Config, other: Config) -> WhatIfGate:
     decided = [event for seq, event in reader.numbered(BenefitDecided) if seq > own and event.iteration != START]
     if not decided:
         raise UsageError(
-            f"{reader.run} has asked no question both with what was learned and with the bare prompt, so its record "
+            f"{reader.run} never asked a question both with what was learned and with the bare prompt, so its record "
             "cannot say what a gate would have served."
         )
     ends, end = "", (parent.iteration + 1 if parent else 0) + begun.iterations

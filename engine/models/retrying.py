@@ -77,7 +77,7 @@ Report = Callable[[FailedAttempt], object]
 
 
 class Unanswered(Exception):
-    """This one call failed for good; `failed` is its last attempt, which was not reported."""
+    """This one call failed permanently; `failed` is its last attempt, which was not reported."""
 
     def __init__(self, failed: FailedAttempt) -> None:
         super().__init__(failed.fault.message)
@@ -117,8 +117,8 @@ class RetryingClient:
     async def complete(self, request: Request, *, report: Report) -> Answered:
         """Return the model's reply, after as many attempts as the policy allows.
 
-        Raises `Unanswered` if this call failed for good, `ProviderDown` if none can succeed at present, `Interrupted`
-        after a stop between two attempts or if the budget does not allow another.
+        Raises `Unanswered` if this call failed permanently, `ProviderDown` if none can succeed at present,
+        `Interrupted` after a stop between two attempts or if the budget does not allow another.
         """
         try:
             return await self._attempt(request, 1, self._served, report)
@@ -140,7 +140,7 @@ class RetryingClient:
                 if number == 1:  # made above
                     raise first
                 return await self._attempt(request, number, served, report)
-        raise AssertionError("a loop of retries ends with a reply or an error")
+        raise AssertionError("a retry loop ends with a reply or an error")
 
     async def aclose(self) -> None:
         close = getattr(self.model, "close", None)
@@ -182,7 +182,7 @@ class RetryingClient:
         return Answered(completion, (time.perf_counter_ns() - began) // 1000)
 
     async def _wait_for_turn(self, request: Request) -> None:
-        """Wait until no pause is on and the budget allows the call. Raises `Interrupted` if the user asks to stop.
+        """Wait until there is no pause and the budget allows the call. Raises `Interrupted` if the user asks to stop.
 
         No other task runs between the return and the call, so what was checked still holds.
         """
@@ -192,7 +192,7 @@ class RetryingClient:
             if self.spending is None:
                 return
             if await self.spending.room(self.name, request) and self.stop():
-                raise Interrupted("Stopped before a call could be afforded.")
+                raise Interrupted("Stopped before the budget allowed a call.")
             if self._paused_until <= self._clock.now():
                 return
 
@@ -231,7 +231,7 @@ class RetryingClient:
             self._eased_at = self._clock.now()
 
     def _is_lost(self, fault: Fault, number: int, served: int) -> bool:
-        """Return whether this call has failed for good, as opposed to its provider.
+        """Return whether this call has failed permanently, as opposed to its provider.
 
         `served` counts the provider's replies before the call's first failure. If none came since, the provider may be
         at fault and not the call, unless the fault itself is about the call.
@@ -272,7 +272,8 @@ class RetryingClient:
 
     def _raise_useless(self, fault: Fault) -> NoReturn:
         raise ProviderDown(
-            f"{self.name} has answered none of its first {self._lost} calls, last with: {fault.sentence} No single "
+            f"{self.name} has answered none of its first {self._lost} calls; the last one failed with: "
+            f"{fault.sentence} No single "
             "question is the cause. Fix the server and resume the run, or start another run with other model options "
             "or --max-tokens. Everything recorded is kept."
         ) from None
@@ -326,11 +327,11 @@ def require_near(name: str, fault: Fault, retry_policy: RetryPolicy) -> None:
     if fault.retry_after > retry_policy.longest_rest_s:
         until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=fault.retry_after)
         raise ProviderDown(
-            f"{name} wants no call before {until:%Y-%m-%d %H:%M} UTC: {fault.sentence} Everything recorded is kept; "
+            f"{name} takes no calls before {until:%Y-%m-%d %H:%M} UTC: {fault.sentence} Everything recorded is kept; "
             "resume the run then, or use another model."
         ) from None
 
 
 def _is_of_all(fault: Fault) -> bool:
-    """Return whether this fault is a refusal that every call may meet."""
+    """Return whether this fault is a refusal that may affect every call."""
     return fault.kind == "rejected" and fault.status > 0

@@ -3,13 +3,13 @@
     README.md                               the card: licence, tables with their splits, scorer, how to replay
     questions/<split>.jsonl                 the run's questions, as it committed to their splits
     memories.jsonl                          what was learned, with origin, status and effect
-    answers/<split>.jsonl                   every asking that ended: what was shown, said and judged
-    traces/<split>/<place>/<event>.jsonl    the same askings, each a session in the Hub's Session Trace Simple Format
+    answers/<split>.jsonl                   every question asked and answered: what was shown, said and judged
+    traces/<split>/<place>/<event>.jsonl    the same, each as a session in the Hub's Session Trace Simple Format
 
 Rules
     - A split is one of the three that the run committed to: evolution, anchors, held_out.
-    - Right answers of questions are in it only if they are asked for, and there: who publishes them gives them to the
-      next model's training. Memories have those of the questions that they come from, as prompts do.
+    - Right answers are in it only on request, and only with the questions: publishing them gives them to the next
+      model's training. Memories contain those of the questions that they come from, as prompts do.
     - A row with a text of a subject is left out, and counted: erasing its key would not reach it there.
     - All files are JSON Lines, since `datasets` reads a folder with one reader, and traces have no other form. What
       the columns of the tables are is in the card, so that no reader guesses it from the first rows.
@@ -67,8 +67,8 @@ _BREAKS = re.compile("[\x85\u2028\u2029]")
 
 
 class HfReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written of events 1 to `until` of the run and of its `exams` until then: `rows` by file, and the number
-    of `traces`. `licence` is the card's, `left_out` the rows with texts of subjects."""
+    """What was written from events 1 to `until` of the run and from its `exams` up to there: `rows` by file, and the
+    number of `traces`. `licence` is the card's, `left_out` the rows with texts of subjects."""
 
     run: str
     path: str
@@ -87,8 +87,8 @@ def export_hf(run: Run | Path | str, to: Path | str, *, until: str = "latest", g
     Questions have their right answers and solutions only with `gold`.
 
     Raises:
-        UsageError: There is something in the folder, or there is no such marker.
-        PrerequisiteError: This copy of the run has no gold answers, and they are wanted.
+        UsageError: The folder is not empty, or there is no such marker.
+        PrerequisiteError: This copy of the run has no gold answers, and they were requested.
         LogDamaged: A log, or the stored questions, fail their checksums.
     """
     found, to = as_run(run), Path(to)
@@ -134,7 +134,7 @@ def _exported(run: Run, reader: LogReader, to: Path, until: int, *, gold: bool) 
 
 
 class _Folder:
-    """The files of the data set. What has a text of a subject is left out."""
+    """The files of the data set. Rows with a subject's text are left out."""
 
     def __init__(self, path: Path) -> None:
         self.opened, self.rows, self.traces, self.left_out = ExitStack(), dict[str, int](), 0, 0
@@ -167,7 +167,8 @@ def _line(row: Mapping[str, Any]) -> bytes:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield every text of a row: one at a time, as a mark of what is erased counts at the beginning of a word."""
+    """Yield every text of a row, one at a time, since the mark of an erased text counts only at the beginning of a
+    word."""
     match value:
         case str():
             yield value
@@ -191,8 +192,7 @@ def _questions(reader: LogReader, splits: Mapping[str, str], *, gold: bool) -> I
     questions, has_gold = stored_questions(reader, "")
     if gold and not has_gold:
         raise PrerequisiteError(
-            "This copy of the run was made without its gold answers: export without --gold, or copy its folder "
-            "log/golds here."
+            "This copy of the run has no gold answers: export without --gold, or copy its folder log/golds here."
         )
     for each in questions:
         if split := splits.get(each.id):
@@ -223,7 +223,7 @@ def _memories(reader: LogReader, state: State, until: int) -> Iterator[dict[str,
 
 
 class _Asking(NamedTuple):
-    """An asking that ended: its plan, its facts in order, its verdict, and an exam's newer one if there is any."""
+    """A question asked and answered: its plan, its facts in order, its verdict, and an exam's newer verdict if any."""
 
     place: str
     requests: Requests
@@ -275,7 +275,7 @@ class _Asking(NamedTuple):
                     if request is None:
                         return []
                     sent = chat_of(request, joined=False)
-                    # A call that goes on with a conversation repeats it.
+                    # A call that continues a conversation repeats it.
                     lines += sent[len(heard) :] if sent[: len(heard)] == heard else sent
                     heard = [*sent, {"role": "assistant", "content": event.text}]
                     lines.append(heard[-1] | {"model": named(event.model), "timestamp": at})
@@ -290,7 +290,7 @@ class _Asking(NamedTuple):
 
 
 def _used(fact: v.Record, name: str, arguments: str, result: str) -> list[dict[str, Any]]:
-    """Return the lines of a call of a tool, which the engine made on the model's behalf, and of its result."""
+    """Return the lines of a tool call, which the engine made on the model's behalf, and of its result."""
     ident, at = fact.event_id.hex()[:16], fact.ts_us // 1000
     call = {"id": ident, "function": {"name": name, "arguments": arguments}}
     return [
@@ -300,7 +300,7 @@ def _used(fact: v.Record, name: str, arguments: str, result: str) -> list[dict[s
 
 
 def _header(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the first line of a trace. All of it is text: of what may be null a reader would guess the type."""
+    """Return the first line of a trace. All of it is text: a reader would have to guess the type of nullable values."""
     kept = ("question_id", "task_type", "place", "purpose")
     verdict = {True: "right", False: "wrong", None: "undecided"}[row["correct"]]
     return {
@@ -328,7 +328,7 @@ def _askings(run: Run, reader: LogReader, exams: Sequence[ExamRecord], until: in
 
 
 def _ended(records: Iterator[v.Record], requests: Requests) -> Iterator[_Asking]:
-    """Yield the askings of a log that ended, each after its verdict."""
+    """Yield the questions asked in a log that have a verdict, each after its verdict."""
     begun: dict[int, tuple[v.Record, v.QuestionPlanned, list[v.Record]]] = {}
     for record in records:
         event = record.event

@@ -53,8 +53,8 @@ _COLUMNS = {"questions": QUESTIONS, "memories": MEMORIES, "answers": ANSWERS}
 
 
 class Contents(NamedTuple):
-    """What a data set has of a run: events 1 to `until` and its `exams`, as so many rows by file, and `traces`.
-    `left_out` are rows with texts of subjects; `gold` is whether questions have their right answers."""
+    """What a data set contains of a run: events 1 to `until` and its `exams`, the number of rows by file, and of
+    `traces`. `left_out` are rows with texts of subjects; `gold` is whether questions have their right answers."""
 
     begun: RunStarted
     head: Head
@@ -67,7 +67,7 @@ class Contents(NamedTuple):
 
 
 def licence_of(begun: RunStarted) -> str:
-    """Return the Hub's id of the licence of a run's questions, `unknown` for one that is none of the usual."""
+    """Return the Hub's id of the licence of a run's questions, `unknown` for an unusual one."""
     return next((ident for name, ident in _LICENCES.items() if begun.licence.startswith(name)), "unknown")
 
 

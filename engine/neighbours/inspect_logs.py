@@ -3,13 +3,13 @@
 Rules
     - Log, samples and metrics are Inspect's own classes, and its own `write_eval_log` writes them.
     - A sample is a question. Its messages are the last conversation with the model that answers, its transcript has
-      every call, the judge's too, as its usage does, and its metadata the ids of the memories that showed.
-    - Each log is a task of its own: of two logs of one task Inspect takes the earlier for a failed try and hides it.
-    - The score `correct` is C or I, and N without an answer; an undecided answer is unscored, in no metric. Where
-      scores lie between, as F1 does, `score` is beside it. An exam that was scored again has the later verdicts.
-    - The target is the gold answer, unless this copy of the run is without it.
-    - No text of a subject leaves, whoever has the keys: erasing one would not reach it there. Its sample says so, and
-      keeps the verdict.
+      every call, the judge's too, as its usage does, and its metadata the ids of the memories shown.
+    - Each log is a separate task: of two logs of one task, Inspect takes the earlier for a failed attempt and hides it.
+    - The score `correct` is C or I, and N without an answer; an undecided answer is unscored, and in no metric. Scores
+      in between, such as F1, are in `score`. An exam that was scored again has the later verdicts.
+    - The target is the gold answer, unless this copy of the run lacks it.
+    - No text of a subject is exported, even with the keys: erasing it would not reach the export. Its sample says so,
+      and keeps the verdict.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _STOPPED: Mapping[str, Any] = {
 
 
 class InspectLog(msgspec.Struct, frozen=True, kw_only=True):
-    """An exam's log: how many samples it has, and how many were right of those decided."""
+    """An exam's log: how many samples it has, how many were decided, and how many of those were right."""
 
     exam: str
     file: str
@@ -67,7 +67,7 @@ class InspectLog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InspectReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The logs of the exams that a run finished until event `until`, in the folder `to`."""
+    """The logs of the exams that a run finished by event `until`, in the folder `to`."""
 
     run: str
     to: str
@@ -104,7 +104,7 @@ def export_inspect(run: Run | Path | str, to: Path, *, until: str = "latest") ->
     """Export the finished exams of a run, or a baseline, as logs of Inspect, into a folder, which is created.
 
     Raises:
-        UsageError: The folder is not empty, the run has no finished exam until then, or there is no such marker.
+        UsageError: The folder is not empty, the run had no finished exam by then, or there is no such marker.
         PrerequisiteError: The extra `inspect` is missing.
         LogDamaged: A log fails its checksums.
     """
@@ -116,7 +116,7 @@ def export_inspect(run: Run | Path | str, to: Path, *, until: str = "latest") ->
     end = reader.resolve(until)
     exams = list(_exams(found, reader, end))
     if not exams:
-        raise UsageError(f"{found.id} has no finished exam until event {end}: `mage-es exam {found.id}` makes one.")
+        raise UsageError(f"{found.id} has no finished exam by event {end}: `mage-es exam {found.id}` makes one.")
     logs = list[InspectLog]()
     with new_folder(to):
         for exam in exams:
@@ -270,7 +270,7 @@ def _output(call: v.ModelCalled, name: str) -> ModelOutput:
 
 
 def _events(name: str, asked: _Asked, requests: Requests) -> Iterator[ModelEvent]:
-    """Yield every call of a question that may leave, as the transcript has it."""
+    """Yield every call of a question that may be exported, as the transcript has it."""
     from inspect_ai.event import ModelEvent
     from inspect_ai.model import GenerateConfig
 
@@ -297,7 +297,7 @@ def _events(name: str, asked: _Asked, requests: Requests) -> Iterator[ModelEvent
 
 
 def _chat(calls: Sequence[v.ModelCalled], requests: Requests) -> list[dict[str, str]]:
-    """Return the messages that were sent with a call, none if one of them or the reply cannot leave."""
+    """Return the messages that were sent with a call, or none if one of them or the reply must not be exported."""
     for call in calls:
         request = requests.request(call.sent)
         if request and not any(map(quotes_erased, (request.text, call.text))):
@@ -333,7 +333,7 @@ def _scores(
 
 
 def _clear(text: str) -> str | None:
-    """Return a text if it says something and quotes no subject."""
+    """Return a text if it is not blank and quotes no subject."""
     return text if text and not quotes_erased(text) else None
 
 
@@ -396,5 +396,5 @@ def _moment(us: int) -> str:
 
 
 def _name(*of: str) -> str:
-    """Return an id in the length of Inspect's own: the same each time for the same log."""
+    """Return an id as long as Inspect's own, the same each time for the same log."""
     return sha256_text("\x00".join(of))[:22]

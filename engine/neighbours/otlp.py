@@ -38,7 +38,7 @@ def sender() -> Callable[..., AbstractContextManager[QueuedOutbox]]:
 class OtlpReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was exported: events 1 to `until` of the run and those of its `exams` until then, as `spans`, `verdicts`
     (log records named gen_ai.evaluation.result) and `series` of metrics; `to` is the folder or the collector, and
-    `refused` names what that does not take: `verdicts`, `metrics`."""
+    `refused` names what it does not accept: `verdicts`, `metrics`."""
 
     run: str
     to: str
@@ -59,14 +59,14 @@ def export_otlp(
     until: str = "latest",
     texts: bool = False,
 ) -> OtlpReport:
-    """Export a run as OpenTelemetry has it: into a folder, which is created, or to a collector (OTLP over HTTP).
+    """Export a run in OpenTelemetry's form: into a folder, which is created, or to a collector (OTLP over HTTP).
 
     Without `texts` no question, prompt, reply or memory is exported; a subject's texts never are.
 
     Raises:
-        UsageError: Both or neither of folder and endpoint are given, there is something in the folder, or there is no
-            such marker.
-        PrerequisiteError: The extra `otel` is missing, or the collector does not take the data.
+        UsageError: Both or neither of folder and endpoint are given, the folder is not empty, or there is no such
+        marker.
+        PrerequisiteError: The extra `otel` is missing, or the collector does not accept the data.
         LogDamaged: A log fails its checksums.
     """
     sender()

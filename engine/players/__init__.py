@@ -1,8 +1,8 @@
 """Stand-ins: embedded players that answer by rule, so that every benchmark runs without a language model.
 
 They parse the prompts that the engine writes for language models, and know nothing else: no benchmark, gold answer,
-store, clock or random source, and no memory between calls. They never set the terms: a prompt is worded for language
-models, and the stand-ins adapt. Their scores show that the machinery works, not what MAGE is worth.
+store, clock or random source, and no memory between calls. Prompts are worded for language models, and the stand-ins
+adapt. Their scores show that the machinery works, not what MAGE is worth.
 
     builtin/analogist    execution   word problems, by analogy with the worked examples in the prompt
     builtin/copier       execution   any question or episode, by repeating what the prompt shows

@@ -1,8 +1,8 @@
 """The copier: a learner that knows nothing, for any question and any episode.
 
 It repeats what its prompt shows: the answer of the question most like its own, or the actions of earlier episodes in
-their order. Where nothing is shown, and for the share of its actions that a temperature above 0 makes trials, it draws
-from what is offered; a draw depends only on the request.
+their order. If nothing is shown, and for the share of actions that a temperature above 0 turns into trials, it draws
+from the options; a draw depends only on the request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mage_es.engine.seams.model import Request
 _OPTION = re.compile(r"^\(?([A-Z]|\d{1,2})[.)] ", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _BLANK = "[words of your own]"
-"""What a valid action has in place of a text that the player chooses."""
+"""The placeholder in a valid action for a text that the player chooses."""
 _REASON = "An earlier one reads like this."
 
 

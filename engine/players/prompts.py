@@ -3,7 +3,7 @@
 Rules
     - Retrieved text is data: a line quoted with `> ` is never read as a heading.
     - Any part may be missing. A text without a heading is the question itself.
-    - What is asked for, and how the answer ends, is in the system message; the rest is in the user's.
+    - The system message says what is wanted and how the answer ends; the rest is in the user message.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class QuestionPrompt(msgspec.Struct, frozen=True, kw_only=True):
     examples: tuple[Example, ...]
     wants_step: bool
     parameters: tuple[str, ...] | None
-    """The names of those of the tool whose arguments are wanted."""
+    """The parameter names of the tool whose arguments are wanted."""
 
 
 def read_question_prompt(request: Request) -> QuestionPrompt:

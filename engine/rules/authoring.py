@@ -2,7 +2,7 @@
 
 Rules
     - A reply that cannot be used is recorded as such and never ends an iteration.
-    - What an action was not asked for (it is off, or there is nothing to write about) is recorded as well.
+    - Why an action was not asked for (it is off, or there is nothing to write about) is recorded as well.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -160,8 +160,7 @@ class _Writing:
     def _principles(
         self, task_type: str, skill: str, replied: Sequence[AuthoredPrinciple], authored: Authored
     ) -> Written:
-        """Return the first principles that rest on enough questions; one that the skill already has counts as met
-        again."""
+        """Return the first principles that rest on enough questions; one that the skill already has is reinforced."""
         asked = self._questions_of(task_type)
         found = [(text, cases & asked) for text, cases in principles_of(replied) if len(cases & asked) >= LEAST_SUPPORT]
         if replied and not found:

@@ -6,7 +6,7 @@ Rules
       posterior. The probability that is logged is the one with which the chosen arm was drawn.
     - Posteriors are integers in millionths, starting from Beta(1, 1).
     - The arms of a choice are those that differ for its question. A new arm puts its key back into warm-up.
-    - Frozen, the arm with the best lower bound is served, not the best mean: seven lucky pulls prove little.
+    - A frozen bandit serves the arm with the best lower bound, not the best mean: seven lucky pulls prove little.
     - A skill that was split from another starts from the parent's posteriors, discounted, until its own first reward.
 """
 

@@ -1,13 +1,12 @@
-"""Never worse than nothing: the anchors show, type by type, whether what was learned beats the bare prompt.
+"""Never worse than no memory: the anchors show, type by type, whether what was learned beats the bare prompt.
 
 The bare prompt is that of the start: question and answer form, without memory, principle, skill text, plan or tool.
 Each anchor is answered with it once; with what was learned at every snapshot that would show it something new. The two
 answers of an anchor are a pair: won if only the one with what was learned is right, lost if only the bare one is.
 
 Rules
-    - A type's own record decides if it can. With more pairs lost than won it is served bare; with so many more won than
-      lost that chance explains it with a probability of at most `gate_p` (one-sided exact sign test), it is served what
-      was learned.
+    - A type's own record decides if it can. With more pairs lost than won it is served bare; with significantly more
+      won than lost (one-sided exact sign test, p at most `gate_p`), it is served what was learned.
     - Any other type follows the pairs of all types together, by the same test; so does one without a pair. With
       at most FEW pairs in all no test is needed: they cannot show a gain of 20 points, so the nearest cases are served
       until more pairs are lost than won.
@@ -16,23 +15,23 @@ Rules
       a type that it harms is stopped by its own losses, not carried by types that it helps. The price is small gains on
       few anchors: two pairs won and none lost are the least that pass at 0.25, four at 0.1. How often it is served at
       which effect, with how many anchors and types: tests/bench/benefit.py.
-    - An anchor that the guard did not need to ask again keeps its last answer, given with what had been learned by
-      then: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
-    - If too few anchors leave it open at the last snapshot (SURE), at most MORE questions that were learned from make
-      further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of the
-      first, which were asked when nothing had been learned, are asked again, without their own cases. Otherwise the
+    - An anchor that the guard did not need to ask again keeps its last answer, given with what had been learned at that
+      point: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
+    - If there are too few anchors to decide at the last snapshot (SURE), at most MORE questions that were learned from
+      make further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of
+      the first, which were asked when nothing had been learned, are asked again, without their own cases. Otherwise the
       gain that a few anchors show would be given up; a run of ten questions has two. This second look, too, passes
       something without effect with a probability of at most `gate_p`. If a rule drifts, the last questions count.
     - In a run that continues another, anchors may be older than the rule that holds now. Those of a task type are out
       of date if its cases before some iteration are (rules/drift.py), or if its last questions, asked on what had been
-      learned by then, were right significantly more or less often than these anchors were on the same (`differ`). Then
+      learned so far, were right significantly more or less often than these anchors were on the same (`differ`). Then
       at the last snapshot these questions are asked bare as well, and they alone count; the second sign alone misses
       anchors half of which are of the new rule. Where the change came with this very iteration, its questions were
       asked on nothing but cases out of date: then no pair of the type counts.
     - Questions that a new learner is asked again are pairs too (rules/reproof.py).
     - A rollback takes back no memory, so it does not change the record.
-    - Without anchors, questions asked once more are all the pairs there are. Without any pair nothing is tested: what
-      was learned is served, and every page says that it was not tested.
+    - Without anchors, questions asked once more are the only pairs. Without any pair nothing is tested: what was
+      learned is served, and every page says that it was not tested.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +56,7 @@ SURE = 0.05
 """The anchors settle the matter, for or against what was learned, if the one-sided p is at most this."""
 
 OUTDATED = 0.01
-"""Anchors are out of date if a difference this unlikely parts them from the last questions."""
+"""Anchors are out of date if they differ from the last questions with a p value this small."""
 
 
 class Pair(NamedTuple):
@@ -157,7 +156,7 @@ def outdated(setting: Setting, state: State, iteration: int) -> frozenset[str]:
 
 def is_outdated(memory: Memory, task_type: str, fresh: Sequence[bool], anchors: Sequence[bool]) -> bool:
     """Return whether a task type's anchors are out of date, by whether its last questions and the anchors were right,
-    and by its cases. Without last questions nothing could take the anchors' place."""
+    and by its cases. Without last questions nothing could replace the anchors."""
     return bool(fresh) and (since(memory, task_type).all_answers > 0 or differ(fresh, anchors))
 
 
@@ -172,7 +171,7 @@ def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDe
     scores, config = state.scores, setting.config
     pairs: dict[str, list[Pair]] = {}
     old = outdated(setting, state, iteration) if is_last(setting, iteration) else frozenset()
-    # An anchor that lacks one of the answers, because its call failed for good, is not a pair and not evidence.
+    # An anchor that lacks one of the answers, because its call failed permanently, is neither a pair nor evidence.
     for name, bare in scores.bare_answers().items():
         if scores.last_asked(name) is not None and scores.anchor_type(name) in old:
             continue

@@ -1,7 +1,7 @@
-"""What a brief shows of a question: as much as the teacher may see and the budget allows.
+"""How much of a question a brief shows: as much as the teacher may see and the budget allows.
 
 Rules
-    - `seen` is the only place where a right answer or the data set's own solution gets into a brief.
+    - `teacher_knowledge` is the only place where a right answer or the data set's own solution gets into a brief.
     - A brief that is too long shows less of every text, then fewer questions. The cut is recorded as an event.
     - When a context is cut, the passages that hold the answer (if it is known) stay first, then those that share the
       rarest words with the question.
@@ -27,7 +27,7 @@ _WORD = re.compile(r"\w{3,}|\d+")
 
 
 class Detail(NamedTuple):
-    """The most that a brief shows: wrong and solved questions, characters of a context and of any other text."""
+    """A brief's limits: wrong and solved questions, characters of a context and of any other text."""
 
     cases: int
     solved: int
@@ -47,17 +47,17 @@ DETAILS = (
     Detail(2, 1, 120, 150),
     Detail(1, 0, 80, 80),
 )
-"""Each step is shorter; six questions teach a teacher as much as twelve."""
+"""Each step is shorter; six questions tell a teacher as much as twelve."""
 
 
 class Known(NamedTuple):
-    """What the teacher may know of a question's answer; "" if nothing."""
+    """What the teacher may know about a question's answer, or ""."""
 
     answer: str
     solution: str
 
 
-def seen(setting: Setting, question: Question) -> Known:
+def teacher_knowledge(setting: Setting, question: Question) -> Known:
     """Return the right answer and the data set's own solution, without the answer at its end."""
     match setting.config.teacher_sees:
         case "errors":
@@ -75,9 +75,9 @@ def _without_answer(solution: str, answer: str) -> str:
     return before if said.strip() == answer.strip() else solution.rstrip()
 
 
-def shown(setting: Setting, question: Question, detail: Detail) -> Case:
+def case_for_teacher(setting: Setting, question: Question, detail: Detail) -> Case:
     """Return a question with what the teacher may see of its answer, without its context."""
-    answer, solution = seen(setting, question)
+    answer, solution = teacher_knowledge(setting, question)
     return Case(
         question_id=question.id,
         question=clipped(question.question, detail.text),

@@ -3,8 +3,8 @@
 Rules
     - It comes on top of the base rule: the arm `cascade` also retrieves what `balanced` would (rules/retrieval.py).
     - D first: if the question's skill is mastered, the first frontier skill that needs it guides instead; a skill that
-      does not need the mastered one has nothing to say about its questions. The guiding skill decides what A and B
-      bring; C is about the goal, which stays the question's own skill.
+      does not need the mastered one is irrelevant to its questions. The guiding skill decides what A and B add; C is
+      about the goal, which stays the question's own skill.
     - A brings the active principles of all prerequisites of the guiding skill, the newest `principles_per_skill` of
       each, prerequisites first; a guide other than the question's own skill brings its own too. Those of the question's
       own skill belong to the route `cot_principles`.

@@ -1,4 +1,4 @@
-"""What is chosen for a question before it is asked: both arms, the bundle, and what the arms bring along.
+"""What is chosen for a question before it is asked: both arms, the bundle, and what the arms add.
 
 Rules
     - An arm is offered if it gives something that no earlier arm in the table gives; the order of memories makes no
@@ -7,10 +7,10 @@ Rules
       differ. If only one arm was offered, nothing was chosen (the probability is 1) and nothing is credited.
     - No question sees what was made from it (rules/own.py); only `revisit_self = include` shows it.
     - A principle that rests on the cases of one client alone is shown to no other while that one is in doubt.
-    - All choices of one phase read the state as it is at the phase's start, in question-id order; earlier pulls planned
+    - All choices of one phase read the state at the phase's start, in question-id order; earlier pulls planned
       in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
     - A donor (the shuffled control of an exam) gives memories and principles, except those from a case that the
-      question would have got itself; arms, chain and tool stay the question's.
+      question itself would have got; arms, chain and tool stay the question's.
 """
 
 from collections import defaultdict
@@ -46,7 +46,8 @@ CHAIN_STEPS = 13  # most steps of a chain; a longer closure keeps the prerequisi
 
 
 def default_arm(setting: Setting, bandit: Literal["search", "routing"]) -> str:
-    """Return what a frozen key serves until an arm has enough pulls, and what every key serves without bandits."""
+    """Return the arms that a frozen key serves until one has enough pulls, and that every key serves without
+    bandits."""
     if bandit == "routing":
         return setting.route
     return "balanced" if setting.config.retrieval == "quotas" else NEAREST
@@ -197,7 +198,7 @@ class Choosing:
         return Given(bundle, self._cascade(asked.question, skill) if arm == "cascade" else Cascade())
 
     def _difference(self, arm: str, asked: Asked, skill: str, given: Given) -> object:
-        """Return what distinguishes an arm: arms with equal values are the same to this question."""
+        """Return what distinguishes an arm: arms with equal values are the same for this question."""
         bundle, added, graph, slots = given.bundle, given.cascade, self._state.graph, self._state.slots
         seen: object = frozenset(hit.memory_id for hit in (*bundle.success, *bundle.failure))
         if asked.opening is not None:
@@ -262,7 +263,7 @@ class Choosing:
         return added._replace(principles=self._others(question, added.principles), action_recipes=tuple(recipes))
 
     def _others(self, question: Question, principles: Collection[str]) -> tuple[str, ...]:
-        """Return the principles that are not the question's own, and of no other client that is in doubt."""
+        """Return the principles that are not the question's own, nor from another client that is in doubt."""
         memory, client = self._state.memory, self._command.client
         rows = [row for row in map(memory.row, principles) if row.origin.by == client or not why_doubted(memory, row)]
         if self._terms.exclude_self:

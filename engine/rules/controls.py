@@ -1,4 +1,4 @@
-"""The controls of an exam: whose memories a question gets, if any, so that what they say can teach it nothing.
+"""The controls of an exam: whose memories a question gets, if any, so that their content cannot help it.
 
 Rules
     - `shuffled`: the memories that a donor would have got, another question of the exam. It is of another task type or,
@@ -11,8 +11,8 @@ Rules
     - Only `permuted` is a null: memories of unlike questions can mislead, and make things worse than at the start.
     - Principles, strategies, tools and what a skill was taught hold no case's answer: `permuted` leaves them alone, and
       so does `shuffled` if there is only one skill.
-    - `bare`: nothing that was learned, as at the start. The accuracy that remains is the model's own.
-    - The exam's gold answers play no part: a donor is chosen by texts and types, a permutation by memories alone.
+    - `bare`: nothing that was learned, as at the start. The remaining accuracy is the model's own.
+    - The exam's gold answers are not used: a donor is chosen by texts and types, a permutation by memories alone.
 """
 
 import re
@@ -34,8 +34,8 @@ _NUMBER = re.compile(r"[-+$€£]*[\d.,/:]+\s*%?")
 
 
 def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
-    """Return for each question the next one, in a seeded order, that is of another type or unlike it; {} for a single
-    one."""
+    """Return for each question the next one, in a seeded order, of another type or unlike it; {} for a single
+    question."""
     order = shuffled(sorted(asked, key=lambda a: a.question.id), seed, purpose="exam.donors")
     if len(order) < 2:
         return {}
@@ -55,8 +55,8 @@ def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
 
 
 def permutation(memory: Memory, seed: int) -> Mapping[str, str]:
-    """Return by the id of each memory in use the id of the one whose answer it is to show, "" for none. It has only
-    memories of a single case: a type strategy has no answer.
+    """Map the id of each memory in use to that of the memory whose answer it should show, or "". Only memories of a
+    single case are included: a type strategy has no answer.
     """
     groups = defaultdict[tuple[str, str], list[MemoryRow]](list)
     for row in memory.rows():

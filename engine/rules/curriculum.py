@@ -5,8 +5,8 @@ Rules
       longest, then to the smaller name.
     - Every observed type competes, even one without failures, and being selected always resets its recency: that is
       what bounds the gap between two selections.
-    - `frontier` is the rule itself, `learnable` its result for a state: PLAN reads that for its briefs, the cascade for
-      the skill that comes next.
+    - `frontier` is the rule itself, `learnable` its result for a state: PLAN uses it for its briefs, the cascade for
+      the next skill.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,13 +24,13 @@ from mage_es.projections.scores import Scores
 Signal = Literal["rate", "window", "open", "cumulative"]
 """What n_fail(t) counts: failures per attempt or failures of this iteration, failures since the last selection, all."""
 STARVING: Signal = "cumulative"
-"""The signal with which a type can wait for ever: a rival's failures add up faster than the waiting does."""
+"""The signal with which a type can wait forever: a rival's failures add up faster than the waiting does."""
 
 
 def candidates_of(
     scores: Scores, last_selected: Mapping[str, int], *, iteration: int, signal: Signal
 ) -> list[Candidate]:
-    """Return every observed type with its fresh answers, counted from where the signal begins to this iteration."""
+    """Return every observed type with its fresh answers, counted from where the signal begins up to this iteration."""
     found = []
     for task_type, last in sorted(last_selected.items()):
         # `rate` and `window` count this iteration only, so old failures of a type cannot outweigh it.
@@ -90,8 +90,8 @@ def estimated_mastery(setting: Setting, state: State) -> Mapping[str, float]:
 
 
 def learnable(setting: Setting, state: State) -> list[str]:
-    """Return the frontier, prerequisites before what needs them; if nothing is learnable, the weakest skills. Idle
-    skills are left out and block nothing: no question is for them, so no evidence would ever come."""
+    """Return the frontier, prerequisites first; if nothing is learnable, the weakest skills. Idle skills are left out
+    and block nothing: they have no questions, so there would never be evidence."""
     # An idle skill would stay at mastery 0 for ever and block all that needs it.
     idle = _idle(state)
     mastery = {skill: value for skill, value in estimated_mastery(setting, state).items() if skill not in idle}

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _PRECISION = 2.0**-52
 _NEAR = 1e-10
-"""A relative step of Newton's after which the next would change no digit."""
+"""A relative Newton step after which the next one would not change any digit."""
 _MOST_STEPS = 100
-"""More than any quantile takes whose last digits do not waver."""
+"""More than any quantile needs unless its last digits oscillate."""
 
 
 def sign_test(won: int, changed: int) -> float:
@@ -38,7 +38,7 @@ def sign_test(won: int, changed: int) -> float:
 
 def fisher_exact(right: int, wrong: int, other_right: int, other_wrong: int, *, is_one_sided: bool = False) -> float:
     """Return p of Fisher's exact test that two shares of right answers are equal: the tables with these margins that
-    are no likelier, or `is_one_sided`, those with as many right on the first side or more."""
+    are not likelier, or `is_one_sided`, those with as many right on the first side or more."""
     asked, all_right, total = right + wrong, right + other_right, right + wrong + other_right + other_wrong
     tables = range(max(0, asked + all_right - total), min(asked, all_right) + 1)
     ways = {k: comb(all_right, k) * comb(total - all_right, asked - k) for k in tables}
@@ -80,7 +80,8 @@ def beta_cdf(a: float, b: float, x: Floats | float) -> Floats:
 
 
 def beta_quantile(a: float, b: float, p: Floats | float) -> Floats:
-    """Return the x with I_x(a, b) = p for each p in [0, 1]: Newton's steps, halved where they leave the bracket."""
+    """Return the x with I_x(a, b) = p for each p in [0, 1]: Newton's method, bisecting where a step leaves the
+    bracket."""
     p = np.asarray(p, dtype=np.float64)
     low, high, x = np.zeros_like(p), np.ones_like(p), np.full_like(p, a / (a + b))
     for _ in range(_MOST_STEPS):
@@ -116,7 +117,7 @@ def _factor(a: float, b: float, x: Floats) -> Floats:
 
 
 def _deviance(k: float, mean: Floats) -> Floats:
-    """Return k log(k / mean) + mean - k, of which a difference would lose the digits for a mean near k."""
+    """Return k log(k / mean) + mean - k without the cancellation that a direct difference has for a mean near k."""
     off = (mean - k) / k
     return k * np.where(off > -0.5, off - np.log1p(off), log(k) - np.log(mean) + off)
 

@@ -4,25 +4,25 @@ A single wrong answer looks like any slip. A client that gives many can be judge
 
 Rules
     - Each case asks the ASKED nearest cases of other clients. A case that is asked agrees if it has the answer of at
-      least half of those that ask it. So a client is judged by what the others' questions would get from it, and has no
-      say in its own matter, however many cases it has.
+      least half of those that ask it. So a client is judged by what the others' questions would get from it, and cannot
+      vouch for itself, however many cases it has.
     - A client is in doubt for a task type if its cases agree less than half as often as the others' do among
-      themselves, and chance explains the difference with a probability of at most P (one-sided exact test of Fisher).
-      Of several the surest is first; the search goes on without its cases, which spoil the others' record.
+      themselves, and significantly so (Fisher's one-sided exact test, p at most P). Of several the most certain comes
+      first; the search continues without its cases, which distort the others' record.
     - What a client in doubt gave is shown with its own questions only, and so is a principle that rests on its cases
-      alone; no metric is learned from it. It stays in the memory, and comes back when the record turns: with more right
-      cases, or when a person takes the wrong ones out of use.
-    - A newcomer has the benefit of the doubt: some fifteen of its cases must have been asked before a test can tell.
-      If newcomers waited until they are known, half of what honest clients gave would wait for days.
-    - A client in a field of its own is nearest to no question of others: without evidence there is no doubt.
+      alone; no metric is learned from it. It stays in the memory, and is shown again when the record improves: with
+      more right cases, or when a person takes the wrong ones out of use.
+    - A newcomer gets the benefit of the doubt: some fifteen of its cases must have been asked before a test can tell.
+      If newcomers had to prove themselves first, half of what honest clients gave would wait for days.
+    - A client with its own subject is never nearest to the others' questions: without evidence there is no doubt.
     - Cases before a change of the rule (rules/drift.py) are compared with one another only, so that a client is not
-      judged by what was right before it came.
-    - It takes three, or two clients and cases that no client gave: of two who contradict each other, either may be
+      judged by what was right before it arrived.
+    - It takes three clients, or two and cases that no client gave: of two who contradict each other, either may be
       right. With a single client nothing is compared.
-    - Not protected: answers that no two questions share; a client that is right more often than half as often as the
-      others, be it wrong about one thing on purpose; one that was right for long, until its wrong cases outweigh that;
-      one with less than one case in two hundred; clients in league who together are nearest more often than the honest,
-      who are then in doubt.
+    - Not caught: answers that no two questions share; a client that is right at least half as often as the others, even
+      if deliberately wrong about one thing; one that used to be right, until its wrong cases outweigh that; one with
+      less than one case in two hundred; clients in collusion who together are nearest more often than the honest ones,
+      who then come into doubt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,16 +37,16 @@ from mage_es.projections.memory import Index, Memory, MemoryRow, plain
 from mage_es.projections.slices import computed_of
 
 MOST = 2000
-"""How many cases of a task type are looked at: the newest half, and as many of all before them."""
+"""How many cases of a task type are compared: half of them the newest, half a sample of the earlier ones."""
 ASKED = 5
 """As many cases as a prompt shows."""
 P = 0.001
-"""Less than for one look: it is looked at after every iteration, for every client."""
+"""Stricter than for a single test: it is run after every iteration, for every client."""
 
 
 class Doubt(NamedTuple):
-    """How many of a client's cases agree with the others' that ask them, of how many; the same for all others among
-    themselves; and the probability that chance makes such a difference."""
+    """How many of a client's cases, of how many, agree with the others' cases that ask them; the same for all others
+    among themselves; and the p value of the difference."""
 
     agreed: int
     asked: int
@@ -62,8 +62,8 @@ class Doubt(NamedTuple):
 
 
 def doubted(memory: Memory, task_type: str) -> Mapping[str, Doubt]:
-    """Return the clients whose cases of a task type are shown to no other, with the record that speaks against each,
-    the surest first."""
+    """Return the clients whose cases of a task type are shown only to themselves, with the record against each, the
+    most certain first."""
     if len(memory.clients()) < 2:
         return {}
     slices = [rows for index in get_args(Index) if (rows := memory.slice(index, task_type)).ids]
@@ -71,7 +71,7 @@ def doubted(memory: Memory, task_type: str) -> Mapping[str, Doubt]:
 
 
 def why_doubted(memory: Memory, row: MemoryRow) -> str:
-    """Return why a memory is shown to no other client, "" if it may be."""
+    """Return why a memory is not shown to other clients, or "" if it may be."""
     record = doubted(memory, row.task_type).get(row.origin.by)
     return f"Its client, {row.origin.by}, is in doubt: {record}." if record else ""
 
@@ -79,12 +79,12 @@ def why_doubted(memory: Memory, row: MemoryRow) -> str:
 def _of_memory(memory: Memory, task_type: str) -> Mapping[str, Doubt]:
     start = since(memory, task_type).all_answers
     rows = ((memory.row(name), vector) for _, name, vector in spread(memory, task_type, MOST))
-    return judged([(row.origin.by, memory.taught(row) < start, vector, row.answer) for row, vector in rows])
+    return clients_in_doubt([(row.origin.by, memory.taught(row) < start, vector, row.answer) for row, vector in rows])
 
 
-def judged(cases: Sequence[tuple[str, bool, NDArray[Any], str]]) -> Mapping[str, Doubt]:
-    """Return the clients in doubt; each case is a client ("" for none), whether it is of before a change, a unit vector
-    and an answer."""
+def clients_in_doubt(cases: Sequence[tuple[str, bool, NDArray[Any], str]]) -> Mapping[str, Doubt]:
+    """Return the clients in doubt; each case is a client (or ""), whether it predates a change, a unit vector and an
+    answer."""
     names, clients = np.unique([client for client, *_ in cases], return_inverse=True)
     is_old, vectors = np.array([old for _, old, *_ in cases]), np.array([vector for *_, vector, _ in cases])
     answers = np.array([plain(answer) for *_, answer in cases])

@@ -1,25 +1,25 @@
-"""Which cases are out of date: what was right has changed since, as the cases themselves show.
+"""Which cases are out of date, because the right answers have changed since, as the cases themselves show.
 
 Rules
     - Every case asks its nearest case from before an iteration, and agrees if that has its answer. Cases before an
       iteration are out of date if those since agree with them less than half as often as they do among themselves, and
-      chance explains the difference with a probability of at most P (one-sided exact test of Fisher).
-    - Of several such iterations the likeliest counts: each case and its NEAR nearest are pairs, of which those that are
-      parted by it agree with one probability, and all others with another. The test asks fewer pairs, and may be surest
-      of an iteration shortly before or after a change. The search goes on in what is left.
-    - A later case that is farther from its nearest than any earlier case is from its own is not counted: what was never
-      asked about before contradicts nothing.
-    - First all answers of a type together: another rule. Then for each answer, by the cases whose nearest has it: a
-      rule that changed in part makes out of date what has the answers that it took away.
-    - Both sides ask the same cases, so more cases alone make nothing out of date.
-    - What a single client says is no change of the rule: of several clients the one with the most later cases that
-      do not agree is left out. (If it gives wrong answers, rules/doubt.py is about it.)
-    - A case is as old as the first one of its question with the same answer: a question that is asked again has the
-      right answer that it had.
-    - What is out of date is shown with no question; which differences matter is learned from it as from another task
-      type (rules/metric.py). It stays in the memory, and comes back if what came later is taken out of use.
-    - Answers that no two questions share agree with nothing, early or late. The newest half of MOST cases of a type are
-      looked at, and as many of all before them.
+      significantly so (Fisher's one-sided exact test, p at most P).
+    - Of several such iterations the likeliest counts: each case forms pairs with its NEAR nearest, and pairs across the
+      iteration agree with one probability, all others with another. The test uses fewer pairs, and may be most certain
+      of an iteration shortly before or after a change. The search continues in the rest.
+    - A later case that is farther from its nearest than any earlier case is from its own is not counted: a new topic
+      contradicts nothing.
+    - First all answers of a type are tested together: the whole rule changed. Then each answer, by the cases whose
+      nearest has it: if part of the rule changed, only cases with the withdrawn answers are out of date.
+    - Both sides ask the same cases, so more cases alone do not make anything out of date.
+    - A single client cannot change the rule: of several clients the one with the most disagreeing later cases is left
+      out. (If it gives wrong answers, rules/doubt.py deals with it.)
+    - A case is as old as the first one of its question with the same answer: a question that is asked again keeps its
+      right answer.
+    - Cases out of date are never shown; which differences matter is learned from them as from another task type
+      (rules/metric.py). They stay in the memory, and are shown again if what came later is taken out of use.
+    - Answers that no two questions share agree with nothing, early or late. At most MOST cases of a type are compared:
+      half of them the newest, half a sample of the earlier ones.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,16 +35,16 @@ from mage_es.projections.memory import Index, Memory, plain
 from mage_es.projections.slices import Birth, computed_of
 
 MOST, LEAST = 600, 10
-"""How many cases are looked at, and how many either side needs."""
+"""How many cases are compared, and how many either side needs."""
 NEAR = 5
-"""With how many nearest a case is compared to date a change: as many as a prompt shows."""
+"""How many nearest cases a case is compared with to date a change: as many as a prompt shows."""
 P = 0.001
-"""Less than for one look: it is looked at after every iteration, for every iteration before."""
+"""Stricter than for a single test: it is run after every iteration, for every earlier iteration."""
 _Codes = NDArray[np.intp]
 
 
 class Dated(NamedTuple):
-    """A case: the iteration that it is of, a unit vector, its answer, and its client, "" for none."""
+    """A case: its iteration, a unit vector, its answer, and its client (or "")."""
 
     iteration: int
     vector: NDArray[Any]
@@ -53,7 +53,7 @@ class Dated(NamedTuple):
 
 
 class Since(NamedTuple):
-    """The first iteration whose cases are up to date: of all answers, and of some."""
+    """The first iteration whose cases are up to date: for all answers, and for some."""
 
     all_answers: int = 0
     answers: Mapping[str, int] = MappingProxyType({})
@@ -74,8 +74,8 @@ def _of_memory(memory: Memory, task_type: str) -> Since:
 
 
 def spread(memory: Memory, task_type: str, most: int) -> list[tuple[Birth, str, Vector]]:
-    """Return cases in use of a task type, each a birth, an id and a vector, oldest first: the newest half of `most`,
-    and as many of all before them."""
+    """Return at most `most` cases in use of a task type, each a birth, an id and a vector, oldest first: half of them
+    the newest, half a sample of the earlier ones."""
     found = []
     for rows in (memory.slice(index, task_type) for index in get_args(Index)):
         cases = (row for row, kind in enumerate(rows.kinds) if kind != "type_strategy")
@@ -116,8 +116,8 @@ def _likeliest(
     first: int,
     answer: int | None = None,
 ) -> int:
-    """Return that of the cuts which best parts pairs that agree from those that do not; with an answer, among the pairs
-    whose earlier case has it."""
+    """Return the cut that best separates pairs that agree from pairs that do not; with an answer, among the pairs whose
+    earlier case has it."""
     places = np.flatnonzero(iterations >= first)
     near = places[cosines[np.ix_(places, places)].argsort(axis=1, kind="stable")[:, -NEAR:]]
     own = np.broadcast_to(places[:, None], near.shape)
@@ -133,7 +133,7 @@ def _likeliest(
 
 
 def _likelihood(agrees: NDArray[np.bool_]) -> float:
-    """Return the log likelihood of pairs that agree with the probability that is likeliest."""
+    """Return the log likelihood of agreeing pairs at the likeliest probability."""
     counts = np.array([agrees.sum(), (~agrees).sum()])
     return float((counts * np.log(np.maximum(counts, 1) / max(1, agrees.size))).sum())
 
@@ -146,7 +146,8 @@ def _cuts(
     first: int,
     answer: int | None = None,
 ) -> Iterator[int]:
-    """Yield each iteration since the first before which cases are out of date; with an answer, those that have it."""
+    """Yield each iteration, oldest first, before which cases are out of date; with an answer, only cases that have
+    it."""
     places = np.flatnonzero(iterations >= first)
     for cut in np.unique(iterations[places])[1:]:
         before, later = places[iterations[places] < cut], places[iterations[places] >= cut]

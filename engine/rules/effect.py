@@ -1,20 +1,20 @@
 """What memories are worth, in three numbers that are never mixed.
 
-    pairs        questions whose prompt showed them, asked again without them, beside the recorded answers
+    pairs        questions whose prompt showed them, asked again without them, against the recorded answers
     coin         questions for which the coin let one in, against those for which it left one out
     association  questions that saw them, against questions of the same types that did not
 
 Rules
-    - A question counts once among the pairs and in the association: as it was last asked. What was asked again says
-      nothing about an earlier prompt of the same question.
-    - All else of a prompt that is asked again stays: its other cases, the skill's text, the route. The place that
-      becomes free is not filled, so a pair says what a memory adds to the others that were shown beside it.
-    - Each toss counts, as all are independent. By intention to treat: what did not fit the model's context was let in
-      by the coin all the same. It is the only number of the three that needs no call and no assumption.
+    - A question counts once among the pairs and in the association: as it was last asked. Asking again says nothing
+      about an earlier prompt of the same question.
+    - Everything else in a prompt that is asked again stays: its other cases, the skill's text, the route. The freed
+      place is not filled, so a pair shows what a memory adds to the others shown with it.
+    - Each toss counts, since all are independent. By intention to treat: a memory that did not fit the model's context
+      still counts as let in. It is the only number of the three that needs neither calls nor assumptions.
     - The association also has the difference between questions that are near to a memory and those that are not.
-    - Bare prompts, recalled answers and episodes are in no number: they show nothing, have no prompt, or retrieve anew
-      at every step.
-    - Below LEAST_PAIRS pairs, or `live_gain.LEAST` questions on either side, there is no interval.
+    - Bare prompts, recalled answers and episodes are not counted: they show nothing, have no prompt, or retrieve at
+      every step.
+    - Below LEAST_PAIRS pairs, or `live_gain.LEAST` questions on either side, no interval is given.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mage_es.engine.rules.distributions import fisher_exact
-from mage_es.engine.rules.live_gain import Difference, compared
+from mage_es.engine.rules.live_gain import Difference, compare_sides
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
 from mage_es.events.vocabulary import (
@@ -43,7 +43,7 @@ _APART = ("bare", "form")
 """Purposes of prompts that are made for a comparison."""
 
 PromptKey = tuple[int, str, str]
-"""An asking, by iteration, purpose and question."""
+"""Identifies one asking of a question: iteration, purpose and question."""
 
 
 class Prompted(NamedTuple):
@@ -122,7 +122,8 @@ WANTED: Mapping[str, Callable[[Sequence[Prompted], frozenset[str]], list[Without
 
 
 def reasked(records: Iterable[Record], found: Sequence[Prompted]) -> Reasked:
-    """Return how the prompts `found` in a run were answered again; `records` are plans and verdicts of what was."""
+    """Return how the prompts `found` in a run were answered again; `records` are the plans and verdicts of those
+    answers."""
     shown = {asking.key: asking.shown for asking in found}
     removed = dict[tuple[PromptKey, int], frozenset[str]]()
     answers = dict[tuple[PromptKey, frozenset[str]], bool | None]()
@@ -142,7 +143,7 @@ def reasked(records: Iterable[Record], found: Sequence[Prompted]) -> Reasked:
 
 
 def asked_without(verb: str, found: Sequence[Prompted], names: frozenset[str], answers: Reasked) -> AskedWithout:
-    """Return what a verb finds of memories, as a run records it."""
+    """Return a verb's results about memories, as a run records them."""
     wanted = WANTED[verb](found, names)
     pairs = pairs_of(wanted, answers)
     return AskedWithout(
@@ -161,7 +162,7 @@ def pairs_of(wanted: Iterable[Without], reasked: Reasked) -> list[tuple[bool, bo
 
 def coin_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:
     """Return the difference, let in minus left out, over the tosses for these memories."""
-    return compared(
+    return compare_sides(
         (is_out, float(asking.right))
         for asking in found
         for is_out, hit in tosses_of(asking.planned)
@@ -176,7 +177,7 @@ def tosses_of(planned: QuestionPlanned) -> Iterator[tuple[bool, Retrieved]]:
 
 
 def chance_of(coin: Difference) -> float | None:
-    """Return two-sided p of Fisher's exact test on the two sides of a coin; None if there is no interval."""
+    """Return the two-sided p of Fisher's exact test on the two sides of a coin; None without an interval."""
     if coin.missing or coin.mean_with_memory is None or coin.mean_held_back is None:
         return None
     sides = ((coin.mean_with_memory, coin.with_memory), (coin.mean_held_back, coin.held_back))
@@ -191,7 +192,9 @@ def association_of(found: Sequence[Prompted], names: frozenset[str]) -> Differen
     since = min((asking.seq for asking in found if not names.isdisjoint(asking.shown)), default=0)
     others = _last(found, lambda asking: asking.seq >= since and asking.planned.task_type in types)
     unseen = [asking for name, asking in others.items() if name not in saw]
-    return compared((is_out, float(a.right)) for is_out, side in ((False, saw.values()), (True, unseen)) for a in side)
+    return compare_sides(
+        (is_out, float(a.right)) for is_out, side in ((False, saw.values()), (True, unseen)) for a in side
+    )
 
 
 def _last(found: Sequence[Prompted], is_meant: Callable[[Prompted], bool]) -> dict[str, Prompted]:

@@ -1,14 +1,15 @@
-"""Floors: how near a memory must be to a question to be put before it, and how that is measured.
+"""Floors: how near a memory must be to a question to be shown with it, and how that is measured.
 
 Rules
     - A memory of a case that is farther from a question than the floor of its task type is about something else, and is
-      left out; each is judged separately, so a near one lets no other in. A question with nothing near gets nothing.
-    - The right cosine differs with every embedder and kind of task. So questions of the run's own memories are wrapped
-      in other words, and the floor lets 95 of 100 of them find a memory of another question. They are measured wrapped,
-      since questions of one template are so near to each other that a "Thanks!" alone would take one out of reach.
+      left out; each is judged separately, so a near one does not let others in. A question with nothing near gets
+      nothing.
+    - The right cosine depends on the embedder and the kind of task. So questions of the run's own memories are wrapped
+      in other words, and the floor lets 95 of 100 of them find a memory of another question. They are measured wrapped
+      because questions of one template are so near to each other that a mere "Thanks!" would put one out of reach.
     - If everyday questions, also in the template that the memories share, are all farther than that, the floor is
       halfway between: nothing is known about future traffic, so both sides get the same margin.
-    - A task type with too few memories goes by all types together, and a run with too few has no floor.
+    - A task type with too few memories uses the floor of all types together, and a run with too few has none.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +25,7 @@ from mage_es.projections.memory import Memory
 _MOST = 256
 """Most wrapped questions of all types together, which bounds the calls to a served embedder when a run is opened."""
 _ENOUGH = 20
-"""Fewest cases that show how near questions of a type are: of these one may lie below the floor."""
+"""Fewest cases that show how near questions of a type are: one of them may lie below the floor."""
 _MISSED = 0.05
 """Share of a type's own wrapped questions that its floor may shut out."""
 _IN_TEMPLATE = 0.9

@@ -1,29 +1,28 @@
-"""The form in which prompts show cases, if the run is to choose it by itself: by a trial on anchors, once there are
-cases.
+"""The form in which prompts show cases, if the run chooses it: by a trial on anchors, once there are cases.
 
 Rules
-    - The usual form is turns of the nearest cases, whatever they show: a plain nearest-neighbour prompt. `worked`, the
-      same of those alone that show how their answer was reached, is its rival at the first snapshot at which questions
-      are reasoned about and at least FEWEST anchors have cases of both kinds among the nearest. Either can be better:
-      bare results of calculations teach nothing, but where an answer is known, not worked out, nearer cases do more.
+    - The usual form is turns of the nearest cases, whatever they show: a plain nearest-neighbour prompt. `worked`,
+      turns of only those cases that show how their answer was reached, is its rival at the first snapshot at which
+      questions are reasoned about and at least FEWEST anchors have cases of both kinds among the nearest. Either can be
+      better: bare results of calculations teach nothing, but where an answer is known, not worked out, nearer cases do
+      more.
     - With `auto`, plain `lines` are the rival at the first snapshot of a run's own iterations, if `worked` is not.
     - Anchors for which the two differ, at most MOST of them, are asked again in the other form. Their answers with
       turns are the snapshot's own, so each pair costs one call. For that the snapshot asks at least ENOUGH anchors, if
-      there are that many. With fewer than FEWEST pairs no answers could speak for the other form: there is no trial.
-    - A run has one trial, in an iteration of its own. One that continues another keeps the form that was better there,
-      else it has its own trial. After the first snapshot the last has none, as what is served depends on its anchors,
-      which were asked with turns.
+      there are that many. With fewer than FEWEST pairs no answers could favour the other form: there is no trial.
+    - A run has one trial, in one of its own iterations. One that continues another keeps the form that was better
+      there, else it has its own trial. After the first snapshot the last has none, as what is served depends on its
+      anchors, which were asked with turns.
     - The usual form stays unless the other is better: more pairs won than lost, one-sided exact sign test at P.
     - So if both are equally good, the usual one stays in at least 93 of 100 trials. With 25 pairs, a form that gets 82
       instead of 46 right of 100 is chosen in 87 of 100 trials, one that gets 70 instead of 50 in 45
-      (tests/bench/forms.py): the trial finds a form that is far better, not one that is slightly better.
-    - Quoted sections are not tried: a second rival would halve the pairs, and no model that was measured did best with
-      them.
-    - With anchors too few for a trial the writer decides: once a correction of guidance shows how to reach an answer,
-      `worked` is the form. Bare results beside worked ones are what a small model copies. Replies of the learner itself
+      (tests/bench/forms.py): the trial finds a much better form, not a slightly better one.
+    - Quoted sections are not tried: a second rival would halve the pairs, and no measured model did best with them.
+    - With too few anchors for a trial the writer decides: once a correction from guidance shows how to reach an answer,
+      the form is `worked`. Bare results beside worked ones are what a small model copies. Replies of the learner itself
       do not count: they may have been right by chance.
-    - Where form cannot matter, nothing is tried: episodes, anchors that have no case or were recalled, a served run,
-      whose layout is settled when it begins, and a run without anchors.
+    - Nothing is tried where the form cannot matter: episodes, anchors that have no case or were recalled, a served run,
+      whose layout is fixed when it begins, and a run without anchors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +57,7 @@ def form_of(setting: Setting, state: State, phase: str = "") -> str:
 
 
 def rival_of(setting: Setting, state: State) -> str:
-    """Return the form that the snapshot under way is to try, "" for none."""
+    """Return the form that the current snapshot should try, or ""."""
     iteration = state.progress.closed + 1
     is_first = iteration == setting.first
     if setting.config.form not in CHOOSING or setting.is_served or setting.has_episodes:
@@ -77,7 +76,7 @@ def rival_of(setting: Setting, state: State) -> str:
 
 def to_try(state: State, asked: Sequence[str], rival: str) -> list[str]:
     """Return the anchors to ask again in the other form, in order, from those that a snapshot asked; none if they are
-    too few for any answers to speak for it."""
+    too few for any answers to favour it."""
     progress = state.progress
     # By plan, not by what was asked since, so that a resumed snapshot arrives at the same questions.
     plans = (progress.plan("snapshot", name) for name in asked if progress.is_judged("snapshot", name))
@@ -85,19 +84,19 @@ def to_try(state: State, asked: Sequence[str], rival: str) -> list[str]:
     return found if len(found) >= FEWEST else []
 
 
-def decided(state: State, iteration: int) -> list[FormDecided]:
+def decide_form(state: State, iteration: int) -> list[FormDecided]:
     """Return what the trial of an iteration shows; nothing if nothing was tried."""
     progress = state.progress
     if not (plans := progress.plans("form")):
         return []
     usual = {each.question_id: each.correct for each in progress.verdicts("snapshot")}
     tried = {each.question_id: each.correct for each in progress.verdicts("form")}
-    return [decide_form(iteration, usual, tried, rival=plans[0].form)]
+    return [favoured_form(iteration, usual, tried, rival=plans[0].form)]
 
 
-def decide_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, bool], *, rival: str) -> FormDecided:
+def favoured_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, bool], *, rival: str) -> FormDecided:
     """Return the form that the answers to the same questions in both forms favour."""
-    # A question that lacks one of the answers, because its call failed for good, is not a pair.
+    # A question that lacks one of the answers, because its call failed permanently, is not a pair.
     names = usual.keys() & tried.keys()
     won = sum(tried[name] and not usual[name] for name in names)
     lost = sum(usual[name] and not tried[name] for name in names)
@@ -128,7 +127,7 @@ def _is_corrected(state: State) -> bool:
 
 
 def _cases(state: State, planned: QuestionPlanned) -> list[MemoryRow]:
-    """Return the cases that a prompt shows, none if there is no prompt. A strategy is quoted in any form."""
+    """Return the cases that a prompt shows, or none without a prompt. A strategy is quoted in any form."""
     rows = [state.memory.row(hit.memory_id) for hit in planned.memories if planned.routing_arm != RECALL]
     return [row for row in rows if row.kind != "type_strategy"]
 

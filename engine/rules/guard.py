@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from mage_es.engine.rules.distributions import sign_test
 
 GUARD = "guard"
-"""The name under which it takes what was published out of use."""
+"""The name under which it takes published memories out of use."""
 LOOKS = 4  # parts in which anchors are asked; the guard may have seen enough after any of them
 Answers = Mapping[str, bool]
 """Anchor question id -> answered correctly."""
@@ -110,8 +110,8 @@ def _exact(accuracy: Accuracy) -> Fraction:
 
 
 def compare(now: Answers, then: Accepted) -> Comparison:
-    """Return drop and p value of `now` against an accepted snapshot, over the questions that both answered."""
-    # An anchor may lack an answer on one side because its call failed for good: then it is not a pair.
+    """Return the drop and p value of `now` against an accepted snapshot, over the questions that both answered."""
+    # An anchor may lack an answer on one side because its call failed permanently: then it is not a pair.
     common = [question for question in now if question in then.answers]
     lost = sum(then.answers[question] and not now[question] for question in common)
     won = sum(now[question] and not then.answers[question] for question in common)

@@ -1,7 +1,7 @@
 """Turning experience into memories: identity, and the cap on what a success memory keeps.
 
-A memory's id is the hash of its content, so the same experience met again is the same memory: it is reinforced,
-not stored twice.
+A memory's id is the hash of its content, so the same experience twice is the same memory: it is reinforced, not stored
+twice.
 """
 
 import hashlib
@@ -28,8 +28,7 @@ def memory_id(
 
 
 def new_memory(*, salt: str = "", **fields: Any) -> MemoryAppended:
-    """Return a memory with the id of its content, keyed with `salt` if it is private. Texts that are not given are
-    blank."""
+    """Return a memory with the id of its content, keyed with `salt` if it is private. Missing texts are blank."""
     filled = {**_BLANK, **fields}
     # What makes it the same memory when met again: not the skill or the iteration.
     identity = {name: filled[name] for name in ("outcome", "kind", "task_type", "question", "answer", "reasoning")}
@@ -59,7 +58,7 @@ def reasoning_of(reply: str, answer: str, answer_format: str) -> str:
 
 
 CASE = "case"
-"""The kind of a failure memory that was not written by guidance: a question that was missed, with its right answer."""
+"""The kind of a failure memory that guidance did not write: a question that was missed, with its right answer."""
 GUESS = "guess"
 """The kind of a success memory that may be due to chance."""
 _CHANCE = 0.05
@@ -74,12 +73,12 @@ class TimesGiven(NamedTuple):
 
 
 def is_guess(given: TimesGiven, labels: int) -> bool:
-    """Return whether a right answer without reasoning, one of so many `labels` (0: any text), may be right by chance.
+    """Return whether a right answer without reasoning, one of this many `labels` (0: any text), may be right by chance.
 
     It may, unless the learner gave this answer rightly more often than a draw among the labels would: at least `right`
     of its `times` in the iteration with a probability of at most 5 %. So one right letter of four is a guess, three of
     three are not; if a learner gives every question of a type the same label, its right answers are guesses. A number
-    or a text found without reasoning is not a guess: there are too many to hit one by chance.
+    or a text given without reasoning is not a guess: there are too many to hit one by chance.
     """
     share = 1 / max(1, labels)
     times, right = given
@@ -95,10 +94,10 @@ _ABOUT_ANSWERS = re.compile(
 
 
 def tells_nothing(lesson: str, *answers: str) -> bool:
-    """Return whether a correction says no more than which answer is right and which is wrong.
+    """Return whether a correction only says which answer is right and which is wrong.
 
-    As a fact about one question it is the case itself, whose question and right answer the memory has anyway; read as a
-    lesson, it would pass for a rule about other questions.
+    As a fact about one question that is just the case, whose question and right answer the memory has anyway; as a
+    lesson, it would look like a rule about other questions.
     """
     known = {word for answer in answers for word in _words(answer)}
     # By single words, not sentence patterns, since every teacher uses another order.
@@ -110,7 +109,7 @@ def _words(text: str) -> list[str]:
 
 
 class Met:
-    """Which memories exist, including those in the events being decided: what is met again is reinforced."""
+    """Which memories exist, including those in the events being decided: repeats are reinforced."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -118,8 +117,7 @@ class Met:
         self._times: dict[str, int] = {}
 
     def again(self, memory: MemoryAppended) -> MemoryAppended | MemoryReinforced:
-        """Return the memory itself the first time it is met, and a reinforcement with its count every time after
-        that."""
+        """Return the memory itself the first time, and a reinforcement with its count every time after that."""
         if not self._count(memory.memory_id):
             self._times[memory.memory_id] = 1
             return memory

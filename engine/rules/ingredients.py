@@ -1,7 +1,7 @@
-"""What goes into the prompts of a planned question: every section, each text with its source; and what is left out.
+"""What goes into the prompts of a planned question: every section, each text with its source; and what can be dropped.
 
 Rules
-    - Everything is looked up by the ids of the plan, so the same plan gives the same sections; a skill's slots are read
+    - Everything is looked up by the ids in the plan, so the same plan gives the same sections; a skill's slots are read
       from the state, which must be the one that the plan was made on.
     - A prompt that does not fit the model's context loses memories first, starting with the lowest-ranked.
 """
@@ -26,7 +26,7 @@ ASKS, ANSWERS = "Q: ", "A: "
 
 
 class CaseParts(NamedTuple):
-    """A question that was asked before, with its right answer and how it is reached ("" if nothing tells)."""
+    """A question that was asked before, with its right answer and how it is reached ("" if unknown)."""
 
     memory_id: str
     question: str
@@ -48,10 +48,10 @@ Near = TypeVar("Near", bound=_Near)
 def sections_of(
     state: State, planned: QuestionPlanned, *, answer_format: str = "", is_bare: bool = False, has_cases: bool = True
 ) -> list[Section]:
-    """Return the sections that the plan names, from what most questions share to what belongs to this question alone.
+    """Return the sections that the plan names, from what most questions share to what is specific to this one.
 
-    Examples end as `answer_format` says; episodes have none. `is_bare` is whether the reply may not reason: then a
-    skill's instruction, which says how to, is left out. Without `has_cases`, the cases are left to be shown as turns.
+    Examples end as `answer_format` says; episodes have none. `is_bare` is whether the reply must not reason: then a
+    skill's instruction, which says how to, is omitted. Without `has_cases`, the cases are shown as turns instead.
     """
     skill = Section("Skill", skill_quotes(state, planned, is_bare=is_bare), is_note=True)
     found = _retrieved(state, planned, answer_format)
@@ -61,7 +61,7 @@ def sections_of(
 def demonstrations_of(
     state: State, planned: QuestionPlanned, *, answer_format: str, is_bare: bool
 ) -> list[Demonstration]:
-    """Return the cases of a plan as turns, the nearest last; with `is_bare` their answers alone."""
+    """Return the cases of a plan as turns, the nearest last; with `is_bare` only their answers."""
     rows = [_row_to_show(state, hit.memory_id, hit.answer_of) for hit in nearest_last(planned.memories)]
     return as_turns(rows, answer_format=answer_format, is_bare=is_bare)
 
@@ -214,8 +214,8 @@ def _reasoning(row: MemoryRow) -> str:
 
 
 def _case(row: MemoryRow, answer_format: str) -> str:
-    """Return a question with its answer and how it was reached, or with the bare answer if nothing tells how. A
-    correction shows no wrong answer beside its lesson, as small models copy whatever an example shows."""
+    """Return a question with its answer and how it was reached, or with the bare answer if that is unknown. A
+    correction does not show the wrong answer, since small models copy whatever an example shows."""
     reasoning = _reasoning(row)
     right = worked(reasoning, row.answer, answer_format)
     is_reply = reasoning or answer_format == BARE
@@ -231,8 +231,7 @@ def droppable(planned: QuestionPlanned) -> tuple[str, ...]:
 
     [Eq. 4, context limits] A prompt that does not fit loses its least similar memory, then the next, then the last
     principle; question, context and skill are never cut. Each drop is an event and holds for later calls of the
-    question. The arms that were pulled are rewarded all the same: texts that do not fit are part of what choosing them
-    brings.
+    question. The arms that were pulled are still rewarded: texts that do not fit are part of the cost of choosing them.
     """
     # Sorting is stable, so among equals the one later in the bundle is dropped first.
     memories = sorted(reversed(planned.memories), key=lambda hit: hit.similarity)

@@ -2,14 +2,14 @@
 
 Rules
     - The questions are known only by what a run commits to in its first events: hashes of their normal forms and of
-      their word shingles. So the run that writes the log and the auditor who reads it judge by the same facts.
-    - A text holds a question if the normal forms are equal, or if some passage of it is a near-duplicate.
-      A question of fewer than five words is found only as a whole text; as a passage it says nothing.
+      their word shingles. So the run that writes the log and the auditor who reads it use the same facts.
+    - A text holds a question if the normal forms are equal, or if some passage of it is a near-duplicate. A question of
+      fewer than five words is found only as a whole text; as a passage it says nothing.
     - Shingles that are the form of a type's questions, by the same commitment, say nothing about any one of them and do
       not count, neither as words of the question nor as words in between.
-    - Anchors alone may be written, as cases and in the snapshot that judges a run for the last time (rules/refit.py):
-      what is learned before that has none, and what is learned after is not shown to them.
-    - What would leak is not written; the refusal is an event, without a word of the text.
+    - Only anchors may be written, as cases, in the snapshot that judges a run for the last time (rules/refit.py):
+      nothing learned before that contains one, and nothing learned after it is shown to them.
+    - A text that would leak is not written; the refusal is an event, without a word of the text.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -128,8 +128,8 @@ class Guarded:
 
 
 def hashes_of(split: SplitCommitted) -> list[str]:
-    """Return the hash of each question; a subject's private question is followed by its shingles, in hexadecimal. Of an
-    erased one, whatever is left."""
+    """Return the hash of each question; a subject's private question is followed by its shingles, in hexadecimal. For
+    an erased one, whatever is left."""
     return [text if is_erased(text) else text.partition(":")[0] for text in split.question_hashes]
 
 
@@ -174,8 +174,8 @@ def id_of(event: Event) -> str:
 
 
 def without_leaks(guarded: Guarded, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return the drafts with a refusal in place of each that would leak, and without what only refers to it. A skill, a
-    task type and a plan are still made, without their words, because others refer to them."""
+    """Return the drafts with a refusal in place of each that would leak, and without drafts that only refer to it. A
+    skill, a task type and a plan are still made, without their texts, because others refer to them."""
     # Without guarded questions (a curation, a test) no text needs to be shingled, which is most of the work.
     if not len(guarded):
         return list(drafts)

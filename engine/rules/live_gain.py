@@ -4,9 +4,9 @@ Rules
     - The unit is the session: the coin was tossed for it, and feedback within one is not independent. A session's value
       of a metric is the mean of all last scores in it; the gain is the difference of the means over sessions.
     - Welch's t interval on the means; if every session's value is 0 or 1, Newcombe's (from Wilson's of both shares),
-      which holds near 0 and 1 as well. With fewer than `LEAST` sessions with a value on either side there is no
-      interval: both would cover too little.
-    - A session without feedback is in no mean. If one side has less feedback, the means are of different people: so
+      which holds near 0 and 1 as well. With fewer than `LEAST` sessions with a value on either side no interval is
+      given: both methods would cover too little.
+    - A session without feedback does not count. If one side has less feedback, the means are of different people, so
       both shares are reported, with the interval of their difference.
 """
 
@@ -40,7 +40,7 @@ class Difference(msgspec.Struct, frozen=True):
     missing: int
 
 
-def compared(pairs: Iterable[tuple[bool, float | None]]) -> Difference:
+def compare_sides(pairs: Iterable[tuple[bool, float | None]]) -> Difference:
     """Return the difference of (held back, value) pairs, one for each session; None is a session without a value."""
     known = [(is_back, value) for is_back, value in pairs if value is not None]
     one = [value for is_back, value in known if not is_back]

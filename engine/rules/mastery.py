@@ -1,6 +1,6 @@
 """The asymmetric mastery ratchet (Eq. 2): quick to rise, slow to fall.
 
-It is biased upward by design, so the unbiased counts of successes and failures are kept beside it
+It is biased upward by design, so the unbiased counts of successes and failures are kept as well
 (projections/evidence.py) and `lower_bound` may steer the frontier instead.
 """
 

@@ -1,34 +1,34 @@
 """The metric of cases: which differences between questions matter, learned from the answers of its cases.
 
-Two questions with the same answer differ in what does not matter: the wording, the name, the number. What says nothing
-about a question's answer is shrunk, and what is left of two questions is compared.
+Two questions with the same answer differ in what does not matter: the wording, the name, the number. Directions that
+say nothing about a question's answer are shrunk before two questions are compared.
 
 Rules
-    - Two metrics are candidates, in this order. What each is better than it replaces; at first that is the cosine.
+    - Two metrics are candidates, in this order. Each replaces the current one, at first the cosine, if it is better.
     - Relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage: vectors, less the mean of
       all, are multiplied by the inverse square root of the scatter within answers plus a multiple of the identity.
       Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself
       and for each of its words that another answer has: a code of three parts is near to one that shares two of them.
       For labels that is the scatter around the label means, as in the paper.
-    - Neighbourhood components analysis (Goldberger, Roweis, Hinton and Salakhutdinov 2004): the map by which each case
-      most probably draws one with its own answer, if it draws a nearer one of its type with a higher probability. It
-      finds what the first cannot: an answer that follows from two things together, of which neither says anything
-      alone. With one thing alone it finds less. It is not learned where no two answers are the same, nor where the
-      metric so far leaves too little to win.
+    - Neighbourhood components analysis (Goldberger, Roweis, Hinton and Salakhutdinov 2004): the map under which each
+      case most probably draws one with its own answer, when it draws nearer ones of its type with a higher probability.
+      It finds what the first cannot: an answer that follows from two things together, neither of which says anything
+      alone. For a single thing it finds less. It is not learned if no two answers are the same, or if the current
+      metric leaves too little to gain.
     - A case is outvoted if VOTES of its nearest in other folds have another answer (edited nearest neighbour, Wilson
-      1972): it is shown with no question, and the metric is learned again without it. This is done only where such
-      votes are RIGHT, so that they tell a slip from what is merely rare, and where by the same folds and the same test
-      all cases, also those left out, find more without these.
+      1972): it is never shown, and the metric is learned again without it. This is done only where such votes are right
+      often enough (RIGHT) to tell a slip from a rarity, and where by the same folds and the same test all cases,
+      including the outvoted ones, find more without these.
     - Used only if an answer is a label or short and without reasoning, and only if shown to be better: in five folds
       each case is compared with the nearest case of the others, by both measures, and wins if the answer that it finds
       has more in common with the case's own (Jaccard), or, in a tie, if those of the SHOWN nearest have; the one-sided
       exact sign test must give at most P.
     - One metric for all task types of a run, so that a type learns from what another shows about the same words;
-      answers of two types are never the same. A type with more cases lost than won keeps what it has.
-    - Cases that are out of date (rules/drift.py) are a type of their own. Which differences matter often outlives the
-      answers, and the few cases since a change can neither show it again nor outvote a slip by the cosine. As it may
-      have changed as well, the cases since show what they do alone, too, and this counts if by the same test it is
-      better.
+      answers of two types are never the same. A type with more cases lost than won keeps its metric.
+    - Cases that are out of date (rules/drift.py) form a separate type. Which differences matter often outlives the
+      answers, and the few cases since a change can neither show it again nor outvote a slip by the cosine. Since the
+      differences may have changed too, a metric from the later cases alone is also tried, and used if by the same test
+      it is better.
     - It is made from many cases and so is general (rules/own.py): from the newest MOST, components of neighbourhoods
       from the newest LATEST, without those of clients in doubt (rules/doubt.py). For anchors one is made without cases
       of anchors (rules/refit.py).
@@ -56,23 +56,24 @@ from mage_es.projections.slices import Slice, computed_of
 
 MOST, FOLDS, SHOWN = 600, 5, 5
 VOTES, RIGHT = 4, 0.75
-"""Of the SHOWN nearest as many as outvote a case, and how often they must be right about the cases so judged."""
+"""How many of the SHOWN nearest outvote a case, and how often they must be right about the cases that they judge."""
 P, SURE = 0.1, 0.01
-"""What chance may make of a better metric at most: of the first, and of the second, which can follow chance more."""
+"""The largest p value for a better metric: of the first, and of the second, which can overfit more."""
 SHRINKAGE = 0.1
 """What is added to the scatter, whose mean over all directions is 1. Values from 0.03 to 0.3 make little difference."""
 LATEST, AXES, STEPS = 300, 64, 40
-"""Most cases and principal axes for components of neighbourhoods, and steps of the ascent: more find hardly more."""
+"""Most cases and principal axes for components of neighbourhoods, and steps of the ascent: more gain hardly
+anything."""
 START, RATE, LEAST = 2.0, 0.2, 0.01
-"""The scale of the ascent's first map, its step, and the scale of what is no axis, of the greatest. The first two make
-little difference."""
+"""The scale of the ascent's first map, its step, and the scale of everything off the axes, relative to the largest. The
+first two make little difference."""
 _ALL = (1.0, float(SHOWN))
 """What a case has in common with its nearest if all of them have its own answer."""
 _NEVER = -1e9
 """The closeness of two cases that are never compared; its exponential is 0."""
 _BLOCK = 4_096
 _OLD = "before a change\x00"
-"""Put before the name of a task type, names that of its cases out of date."""
+"""Prefix that turns a task type's name into that of its cases out of date."""
 _WORD = re.compile(r"[^\W_]+")
 _Floats = NDArray[np.float64]
 
@@ -113,7 +114,7 @@ class Metric(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A case by where it is, a vector [d], and by its answer."""
+    """A case: its position, a vector [d], and its answer."""
 
     task_type: str
     vector: Vector
@@ -123,21 +124,22 @@ class Placed(NamedTuple):
 
 
 class MetricsShown(NamedTuple):
-    """What cases show: by task type the metric that is better than the cosine, and the places of those outvoted."""
+    """The result of learning from cases: by task type the metric that beats the cosine, and the positions of outvoted
+    cases."""
 
     metrics: Mapping[str, Metric]
     outvoted: Sequence[int] = ()
 
 
 def metric_of(memory: Memory, task_type: str, *, for_anchors: bool = False) -> Metric | None:
-    """Return the metric that the cases show to be better than the cosine for a task type, None if there is none.
-    `for_anchors` is whether it must not be learned from anchors."""
+    """Return the metric that the cases show to be better than the cosine for a task type, or None. `for_anchors` is
+    whether it must not be learned from anchors."""
     metrics, _ = _shown_by(memory, for_anchors=for_anchors)
     return metrics.get(task_type)
 
 
 def outvoted(memory: Memory, *, for_anchors: bool = False) -> frozenset[str]:
-    """Return the ids of the cases that their like outvote."""
+    """Return the ids of the cases that similar ones outvote."""
     _, found = _shown_by(memory, for_anchors=for_anchors)
     return found
 
@@ -174,7 +176,7 @@ def _of_cases(
         if (row := memory.row(name)).origin.by not in in_doubt[row.task_type]
         for start in (up_to_date[row.task_type],)
     ][-MOST:]
-    cases_shown = shown([case for _, case in cases])
+    cases_shown = learn_metrics([case for _, case in cases])
     return cases_shown.metrics, frozenset(cases[place][0] for place in cases_shown.outvoted)
 
 
@@ -189,8 +191,8 @@ class _Cases(NamedTuple):
         return _Cases(self.types[places], self.vectors[places], [self.features[int(place)] for place in places])
 
 
-def shown(cases: Sequence[Placed]) -> MetricsShown:
-    """Return what cases show."""
+def learn_metrics(cases: Sequence[Placed]) -> MetricsShown:
+    """Return the metrics that cases give."""
     types = [_OLD * case.is_old + case.task_type for case in cases]
     known = _Cases(
         np.array(types),
@@ -215,7 +217,8 @@ def shown(cases: Sequence[Placed]) -> MetricsShown:
 
 
 def _shown(known: _Cases) -> tuple[MetricsShown, Sequence[NDArray[np.intp]]]:
-    """Return what cases show, and for each the places of the nearest that it finds so in other folds."""
+    """Return the metrics that cases give, and for each case the positions of the nearest that it finds with them in
+    other folds."""
     best: dict[str, Metric] = {}
     everything = np.arange(len(known.features))
     names, ways = [*map(str, np.unique(known.types))], dict[str, _Way]()
@@ -309,8 +312,8 @@ _Way = Callable[[_Cases], Metric | None]
 
 
 def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Return for each case the places of the SHOWN nearest of its type that are kept and in other folds, by what the
-    way of its type teaches, or by the cosine."""
+    """Return for each case the positions of the SHOWN nearest kept ones of its type in other folds, by its type's
+    metric or by the cosine."""
     found = [np.zeros(0, dtype=np.intp)] * len(cases.features)
     folds = np.arange(len(found)) % FOLDS
     for fold in range(min(FOLDS, len(found))):
@@ -334,7 +337,7 @@ def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) ->
 
 
 def _better(cases: _Cases, found: Sequence[NDArray[np.intp]], held: Sequence[NDArray[np.intp]], p: float) -> set[str]:
-    """Return the task types whose cases find more than they held, if that is shown of all together."""
+    """Return the task types whose cases find more than before, if that is significant for all together."""
     won, lost = Counter[str](), Counter[str]()
     for place, (new, old) in enumerate(zip(found, held, strict=True)):
         name, more, less = str(cases.types[place]), _common(cases, place, new), _common(cases, place, old)
@@ -346,7 +349,8 @@ def _better(cases: _Cases, found: Sequence[NDArray[np.intp]], held: Sequence[NDA
 
 
 def _outvoted(cases: _Cases, nearest: Sequence[NDArray[np.intp]]) -> list[int]:
-    """Return the places of cases of whose nearest VOTES have another answer, none if such votes are often wrong."""
+    """Return the positions of the cases that VOTES of their nearest contradict, or none if such votes are often
+    wrong."""
     found, sure = list[int](), 0
     for place, row in enumerate(nearest):
         for answer, votes in Counter(cases.features[int(at)] for at in row).most_common(1):
@@ -356,7 +360,7 @@ def _outvoted(cases: _Cases, nearest: Sequence[NDArray[np.intp]]) -> list[int]:
 
 
 def _common(cases: _Cases, place: int, nearest: NDArray[np.intp]) -> tuple[float, float]:
-    """Return how much the first of the nearest has in common with a case, and how much all together."""
+    """Return how much the nearest case has in common with a case, and how much all of the nearest together."""
     own = cases.features[place]
     each = [len(own & other) / len(own | other) for other in (cases.features[int(at)] for at in nearest)]
     return (each[0], sum(each)) if each else (0.0, 0.0)

@@ -27,7 +27,7 @@ COMMON_SHARE, FORM_SHARE = 0.5, 0.5
 """A shingle is common to a type if this share of its questions have it; the common ones are their form if they make up
 this share of a question, on average: below it, no two questions come near each other by form alone."""
 LEAST_QUESTIONS, MOST_QUESTIONS = 20, 200
-"""With fewer questions no form can be seen; with more, only the first are counted."""
+"""With fewer questions no form can be recognised; with more, only the first are counted."""
 
 Piece = TypeVar("Piece", bound=Hashable)
 
@@ -87,8 +87,8 @@ def common_shingles(groups: Iterable[Sequence[str]]) -> frozenset[str]:
 
 
 def near_groups(texts: Sequence[str], common: Collection[str]) -> list[list[int]]:
-    """Return the places of the texts in groups: texts that are equal or nearly equal in normal form are in one group,
-    as are texts that only other texts connect. Groups are in the order of their first texts, each in order.
+    """Return the positions of the texts in groups: texts that are equal or nearly equal in normal form are in one
+    group, as are texts that only other texts connect. Groups are in the order of their first texts, each in order.
     """
     index, graph = ExactIndex[str](), rustworkx.PyGraph()
     graph.add_nodes_from(range(len(texts)))
@@ -128,9 +128,9 @@ def passage_similarity(run: Sequence[Piece], question: frozenset[Piece]) -> floa
 
 
 class ExactIndex(Generic[Piece]):
-    """Every question with its shingles, and those of which a near text must have at least one. A text with four fifths
-    of a question's shingles has at least one of any set of a fifth and one more: the rarest are kept, so that questions
-    of one form are not compared because of the form.
+    """Every question with its shingles, and a set at least one of which every near text must have. A text with four
+    fifths of a question's shingles has at least one of any set of a fifth and one more: the rarest are kept, so that
+    questions of one form are not compared because of the form.
     """
 
     def __init__(self) -> None:
@@ -152,7 +152,8 @@ class ExactIndex(Generic[Piece]):
         self._questions.append(pieces)
 
     def near(self, run: Sequence[Piece]) -> Iterator[int]:
-        """Yield the place of every question that some passage of a text nearly duplicates, in no particular order."""
+        """Yield the position of every question that some passage of a text nearly duplicates, in no particular
+        order."""
         pieces = frozenset(run)
         for place in {place for piece in pieces for place in self._needing.get(piece, ())}:
             question = self._questions[place]

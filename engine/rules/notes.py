@@ -1,12 +1,13 @@
-"""What a served run puts before a user's turn: a note, and after it cases as turns of the chat.
+"""What a served run inserts before a user's turn: a note, and after it cases as turns of the chat.
 
 Rules
-    - Both are what an answer prompt has before its question, to the byte: what was learned and judged by the guard is
+    - Both equal what an answer prompt has before its question, to the byte: what was learned and judged by the guard is
       served in the same layout. With small models, notes did harm after the question, or between it and the cases.
-    - It has only memories, as turns and in the sections and quotations of an answer prompt (rules/ingredients.py),
-      without skill, instruction or answer format: the client's own prompt says how to work and reply. So the replies of
-      cases are the right answers, after their reasoning if the run reasons, without the run's own mark.
-    - It follows from the state at the marker and from the memories' ids. So `verify` renders it again from the log.
+    - They contain only memories, as turns and in the sections and quotations of an answer prompt
+      (rules/ingredients.py), without skill, instruction or answer format: the client's own prompt says how to work and
+      reply. So the replies of cases are the right answers, after their reasoning if the run reasons, without the run's
+      own mark.
+    - They follow from the state at the marker and from the memories' ids. So `verify` renders it again from the log.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -77,7 +78,8 @@ NOTHING = Note("", ())
 
 
 class NoteParts(NamedTuple):
-    """What a note shows, for programs that lay it out themselves: the cases, and the text of all else, "" for none."""
+    """What a note shows, for programs that lay it out themselves: the cases, and the text of everything else (or
+    "")."""
 
     cases: tuple[CaseParts, ...]
     text: str
@@ -109,7 +111,7 @@ def bounds_of(
         raise UsageError(f"task_types is the text {task_types!r}: give a list of names.")
     if layout not in ("", *get_args(ServedLayout)):
         raise UsageError(
-            f"layout is {layout!r}: give turns, lines or sections, or leave it out to serve as was learned."
+            f"layout is {layout!r}: give turns, lines or sections, or omit it to use the layout of the run."
         )
     return NoteBounds(min_similarity, tuple(task_types), max_note_tokens, cast(ServedLayout | Literal[""], layout))
 

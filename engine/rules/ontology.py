@@ -1,4 +1,4 @@
-"""The ontology as events: skills, task types, which skill resolves what and needs which, without cycles.
+"""The ontology as events: skills, task types, and acyclic edges for what a skill resolves and which skills it needs.
 
 Rules
     - Every task type has one main skill, the most specific that claims it; unclaimed types fall to `general`.
@@ -74,7 +74,7 @@ def _ordering(skills: Sequence[AuthoredSkill], created: Sequence[SkillCreated]) 
 
 
 def ordering_edge(graph: Graph, kind: str, source: str, target: str, problem: str) -> EdgeAdded | EdgeRefused:
-    """Return an edge between two skills, which joins the graph, or its refusal, because of a problem or a cycle."""
+    """Return an edge between two skills for the graph, or its refusal because of a problem or a cycle."""
     a, b = f"skill/{source}", f"skill/{target}"
     if not problem and graph.would_close_cycle(a, b):
         problem = "it would close a cycle of prerequisites"

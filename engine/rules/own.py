@@ -1,4 +1,5 @@
-"""What was made from one question, and therefore must not be shown to it: otherwise a revisit would measure copying.
+"""What was made from a single question, and therefore must not be shown to it: otherwise a revisit would measure
+copying.
 
 By provenance: a memory, an action recipe and a tool's example carry the id of their question, and a principle does if
 that was its only case. What was made from several cases (other principles, a skill's instruction) is general, unless a
@@ -15,7 +16,7 @@ from mage_es.projections.slices import Slice, birth_of
 
 _LEAST_QUOTE = 5  # words; a shorter question may be in a text by chance
 OF_ANCHORS: Phase = "snapshot"
-"""The phase in which anchors become cases (rules/refit.py), and nothing else does."""
+"""The phase in which only anchors become cases (rules/refit.py)."""
 normal_form = lru_cache(maxsize=1 << 14)(normalise)
 
 

@@ -1,4 +1,4 @@
-"""The drafts of a phase that learns: everything it writes, then the mark by which a resumed run skips it."""
+"""The drafts of a phase that learns: everything it writes, then the mark that lets a resumed run skip it."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from mage_es.events.vocabulary import Draft, Event, Phase, PhaseCompleted
 def marked(iteration: int, phase: Phase, events: Iterable[Event], *, is_numbered: bool = False) -> list[Draft]:
     """Return the drafts of events with the phase's mark at their end.
 
-    `is_numbered` gives each event its place as ordinal, if two of one type may be about the same subject.
+    `is_numbered` gives each event its position as ordinal, if two of one type may be about the same subject.
     """
     # An ordinal is part of a fact's identity, so a phase is always numbered or never.
     drafts = [

@@ -1,12 +1,12 @@
-"""Probation: memories that a merge took from another run are used with a coin until their effect is not negative.
+"""Probation: memories that a merge took from another run are left out at random until their effect is not negative.
 
 Rules
     - Each of them that is retrieved for a question to learn from is left out with a probability of PROBATION, or that
-      of `coin` if it is more. Anchors, exams and clients get all of them: the gate decides about those.
-    - What one run brought is judged together, as single memories are tossed for too seldom. Every toss counts, by
-      intention to treat (rules/effect.py).
-    - With LEAST tosses on either side, and a share of right answers with them that is not below that without them, the
-      probation is over. Until then it goes on: nothing is taken out of use here.
+      of `coin` if larger. Anchors, exams and clients get all of them: the gate decides about those.
+    - The memories from one run are judged together, since single memories are tossed for too rarely. Every toss counts,
+      by intention to treat (rules/effect.py).
+    - Probation ends with LEAST tosses on either side and a share of right answers with the memories that is not below
+      the share without them. It takes nothing out of use.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ PROBATION = 0.2
 """Probability with which an imported memory is left out of a prompt: a fifth of the prompts pay for the comparison."""
 
 
-def counted(state: State, iteration: int, verdicts: Iterable[AnswerJudged]) -> Iterator[ProbationCounted]:
+def count_tosses(state: State, iteration: int, verdicts: Iterable[AnswerJudged]) -> Iterator[ProbationCounted]:
     """Yield the count for each run whose memories are on probation and were tossed for in this iteration."""
     if not (brought := state.probation.brought()):
         return

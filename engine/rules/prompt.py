@@ -5,16 +5,17 @@ Rules
       kept in its first event: another version of this program asks in the same words.
     - The system message is the same for all questions of a template: what to do, how to work, how the answer ends. The
       user's message has what is known, starting with the sections that most questions share, and ends with the
-      question: a prefix cache serves both. If nothing is known, no words are spent on how to use it.
-    - Notes go before all cases that are turns, so that nothing separates the cases from the question, which is to be
-      answered as they were. In between, a note cost two small models part of what the cases had gained; before the
-      cases it shows no harm (tests/bench/FIGURES.md, "Notes and cases").
+      question: a prefix cache serves both. If nothing is known, nothing is said about using it.
+    - Notes go before all cases that are turns, so that nothing separates the cases from the question, which should be
+      answered like them. In between, a note cost two small models part of what the cases had gained; before the cases
+      it does no measurable harm (tests/bench/FIGURES.md, "Notes and cases").
     - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
-      holds for a skill's own instruction, too: the prompt says that it is to be followed, and shows it as a quote.
-    - A control token of a chat template does nothing in data, the question included. A server renders a prompt through
-      a template and then obeys the tokens that end a turn or begin another, quoted or not; so they are broken up in all
-      that was retrieved, shown or asked: in plain text by a space, in JSON by an escape of the same character. Other
-      texts keep their bytes; as text is only inserted, never removed, no token can form from its parts.
+      holds for a skill's own instruction too: the prompt says to follow it, and shows it as a quote.
+    - Control tokens of a chat template have no effect in data, the question included. A server renders a prompt through
+      a template and then obeys the tokens that end a turn or begin another, quoted or not; so they are broken up in
+      everything that was retrieved, shown or asked: in plain text by a space, in JSON by an escape of the same
+      character. Other texts keep their bytes; as text is only inserted, never removed, no token can form from its
+      parts.
 """
 
 import re
@@ -30,7 +31,7 @@ from mage_es.engine.seams.model import BETWEEN_TURNS
 from mage_es.events.vocabulary import Span
 
 QUESTION = "Question"
-"""The heading above the question in a user's message, and above a turn's own text if a note precedes it."""
+"""The heading above the question in a user message, and above a turn's own text if a note precedes it."""
 NOTES = "notes"
 """The template of the sentence before notes of earlier work."""
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
@@ -65,8 +66,8 @@ class Demonstration(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A heading and what is quoted under it; without a quote the section is left out. `is_note` is whether it is
-    knowledge from earlier work, which may not apply, rather than part of this answer."""
+    """A heading and what is quoted under it; a section without a quote is omitted. `is_note` is whether it is knowledge
+    from earlier work, which may not apply, rather than part of this answer."""
 
     title: str
     quotes: Sequence[Quote]
@@ -88,7 +89,7 @@ class PromptQuestion(NamedTuple):
 
 
 Templates = Mapping[str, str]
-"""The templates that a run began with, by name; this program's own is used for a missing one."""
+"""The templates that a run began with, by name; this program's own replaces a missing one."""
 
 
 @cache
@@ -140,7 +141,7 @@ def render_known(
     notes: Sequence[Section], demonstrations: Sequence[Demonstration], *, preface: str = "", heading: str = QUESTION
 ) -> tuple[str, tuple[Span, ...], tuple[int, ...]]:
     """Return what is known, as the beginning of a prompt: the notes, then cases as turns, with the notes before the
-    first question; where in the text each is; and where each message after the first begins."""
+    first question; each one's position in the text; and where each message after the first begins."""
     text, quotations = render_sections(notes, preface=preface)
     if text and demonstrations:
         text += headed(heading)
@@ -167,7 +168,7 @@ def render_turns(
 
 
 def render_sections(sections: Sequence[Section], *, offset: int = 0, preface: str = "") -> tuple[str, list[Span]]:
-    """Return what is known as quotations under headings, "" for nothing, and where in it each quotation is.
+    """Return what is known as quotations under headings (or ""), and each quotation's position in it.
 
     `offset` is what comes before it in the prompt, in characters; `preface` goes before notes ("": this program's own).
     """
@@ -244,14 +245,14 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]|```")
-"""What some JSON reader may take for the end of a line, or of the fence around it; the rest is already escaped."""
+"""What a JSON reader may take for the end of a line, or of the fence around it; everything else is already escaped."""
 
 
 def inert(text: str) -> str:
     """Return a text with a space in every control token, after its first character.
 
-    [Eq. 4, quotation] A memory can do nothing in a prompt: it is quoted, and what a chat template reads as the end of a
-    turn is broken up.
+    [Eq. 4, quotation] A memory has no power in a prompt: it is quoted, and anything that a chat template reads as the
+    end of a turn is broken up.
     """
     return _TOKEN.sub(lambda found: f"{found[0]} ", text)
 

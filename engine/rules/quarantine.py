@@ -3,11 +3,11 @@
 Rules
     - Nothing is deleted: quarantine and release are events with a reason and the name of whoever decided.
     - What is in quarantine stays there until it is released; what is released is in use again unless something newer
-      took its place, or it was pruned.
-    - A proposal that no anchor can judge waits in quarantine for a review, and only that brings it out: approved, it is
-      taken into use by the next publish; rejected, it stays for good.
-    - An episode asks the graph at every step, and a resumed one must find it as it was: while one is under way, nothing
-      is taken out or brought back. The prompt of a question follows from its plan.
+      replaced it, or it was pruned.
+    - A proposal that no anchor can judge waits in quarantine for a review, and only a review can release it: if
+      approved, it is taken into use by the next publish; if rejected, it stays there.
+    - An episode asks the graph at every step, and a resumed one must find it as it was: while one is in progress,
+      nothing is taken out or brought back. The prompt of a question follows from its plan.
 """
 
 from mage_es.engine.commands import Curate, Curation
@@ -19,7 +19,7 @@ from mage_es.projections.progress import PHASE_OF_PURPOSE
 
 QUARANTINED = "quarantined"
 OUT_OF_USE = (QUARANTINED, "waiting", "approved", "rejected")
-"""The statuses of what is given to no model."""
+"""The statuses of what no model is given."""
 
 
 def curate(state: State, command: Curate) -> list[Draft]:
@@ -34,7 +34,7 @@ def curate(state: State, command: Curate) -> list[Draft]:
         )
     status = status_of(state, command.memory_id)
     if status is None:
-        raise UsageError(f"The run has no memory {command.memory_id}; `mage-es memory list` names them all.")
+        raise UsageError(f"The run has no memory {command.memory_id}; `mage-es memory list` lists them all.")
     if refusal := _refusal(command.action, command.memory_id, status):
         raise UsageError(refusal)
     about = {"memory_id": command.memory_id, "reason": command.reason, "by": command.by}
@@ -55,7 +55,7 @@ def curate(state: State, command: Curate) -> list[Draft]:
 
 
 def _refusal(action: Curation, name: str, status: str) -> str:
-    """Return why this cannot be done to something with that status, "" if it can."""
+    """Return why this cannot be done to something with that status, or ""."""
     is_open = status in ("waiting", "approved")
     if action in ("approve", "reject"):
         if status == "approved" and action == "approve":

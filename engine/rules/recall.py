@@ -1,13 +1,13 @@
-"""Answering by the nearest cases alone, without a call, if that has proved to be right as often as the model.
+"""Answering from the nearest cases alone, without a call, if that has proved to be right as often as the model.
 
 Rules
     - Only answers that questions share can be recalled (`Setting.is_labelled`), and only where nothing is learned from
       them: in exams, for anchors, for what the gate asks again, and in `ask`. A question to learn from is always asked,
       so that both answers to it are known: that of its nearest cases, none of which is its own, and the model's.
     - The record is kept by task type and by agreement, how many of the nearest cases have the answer of the very
-      nearest: it is worth less if they disagree. A question is recalled if the nearest case was right at least as often
-      as the model on at least LEAST questions of the same agreement; if there are fewer, those of lesser agreement join
-      them.
+      nearest: the answer is less reliable if they disagree. A question is recalled if the nearest case was right at
+      least as often as the model on at least LEAST questions of the same agreement; if there are fewer, those of lesser
+      agreement join them.
     - So a recalled question costs nothing, and the record that allows it compares both on the same questions.
 """
 
@@ -33,7 +33,7 @@ class NearestAnswer(NamedTuple):
 
 
 def nearest_answer(state: State, memories: Sequence[Retrieved]) -> NearestAnswer | None:
-    """Return what the cases among these memories say, None if there are none."""
+    """Return what the cases among these memories say, or None."""
     rows = [(hit, state.memory.row(hit.memory_id)) for hit in sorted(memories, key=lambda hit: -hit.similarity)]
     answers = [
         state.memory.row(hit.answer_of).answer if hit.answer_of else row.answer
@@ -65,7 +65,7 @@ def is_recalled(setting: Setting, state: State, planned: QuestionPlanned) -> boo
 def compare(
     setting: Setting, state: State, iteration: int, verdicts: Sequence[AnswerJudged], questions: Mapping[str, Question]
 ) -> list[RecallCompared]:
-    """Return the record with an iteration's questions in it; nothing if none of them had a case nearby."""
+    """Return the record with an iteration's questions in it; nothing if none of them had a near case."""
     if not (setting.config.recall and setting.is_labelled):
         return []
     counts = Counter[tuple[str, int]]()

@@ -1,19 +1,19 @@
-"""Anchors become cases once they have judged a run for the last time, as a model is fitted again to all data after it
-was validated.
+"""Anchors become cases once they have judged a run for the last time, just as a model is refitted to all data after
+validation.
 
 Rules
     - A case of an anchor is its right answer alone, so this is done where answers are labels or short, and as far as a
       teacher may see them. Where answers are reasoned, bare ones teach nothing.
     - It is done in a run's last snapshot, after guard, gate and the trial of a form have their answers. A type whose
-      anchors are out of date (rules/benefit.py) brings none.
+      anchors are out of date (rules/benefit.py) adds none.
     - No anchor is shown an anchor's case, and the metric by which its cases are chosen is learned without them
       (rules/retrieval.py): in a run that continues this one, anchors still judge what the others taught.
-    - So what anchors showed is of fewer cases than are served. Held-out questions stay out of everything.
+    - So the anchors judged fewer cases than are served. Held-out questions stay out of everything.
 """
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.rules.benefit import is_last, outdated
-from mage_es.engine.rules.briefing import seen
+from mage_es.engine.rules.briefing import teacher_knowledge
 from mage_es.engine.rules.harvest import CASE, Met, new_memory
 from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.engine.rules.setting import Setting
@@ -38,7 +38,7 @@ def to_refit(setting: Setting, state: State, iteration: int) -> list[str]:
 
 
 def refitted(setting: Setting, state: State, command: TakeSnapshot) -> list[MemoryAppended | MemoryReinforced]:
-    """Return the cases of the anchors of a command, in id order; two of the same words are one case met twice."""
+    """Return the cases of the anchors of a command, in id order; two with the same text are one case, seen twice."""
     met = Met(state.memory)
     cases = (_case(setting, state, command, place, name) for place, name in enumerate(sorted(command.anchors)))
     return [met.again(case) for case in cases if case.answer]
@@ -58,7 +58,7 @@ def _case(setting: Setting, state: State, command: TakeSnapshot, place: int, nam
         question_id=name,
         question=question.question,
         reasoning="",
-        answer=seen(setting, question).answer,
+        answer=teacher_knowledge(setting, question).answer,
         steps=(),
         origin=Origin(facts=(verdict,), saw=setting.config.teacher_sees, by=giver_of(question)),
         iteration=command.iteration,

@@ -6,12 +6,11 @@ Rules
       is of what a client would be served: bandits are frozen, and no coin leaves anything out.
     - Both answers are a pair, won if only the one with what was learned is right, lost if only the bare one is. Pairs
       join those of the anchors, by which the gate decides (rules/benefit.py).
-    - A memory has the pairs of the questions that it was shown to. It goes out of use if more were lost than won and
-      chance alone explains that with a probability of at most HARM_P. Others were shown beside it, so this is an
-      association.
+    - A memory has the pairs of the questions that it was shown to. It goes out of use if significantly more were lost
+      than won (p at most HARM_P). Others were shown with it, so this is an association.
     - Cases that quote another model's reasoning may harm even if its facts do not. They are judged together, on the
       questions that were shown such reasoning, and go out of use if more were lost than won; in any case, one whose
-      question the learner now solves gives way to its own words.
+      question the learner now solves is replaced by its own reasoning.
     - Out of use means quarantine: `mage-es memory release` brings a memory back.
 """
 
@@ -29,7 +28,7 @@ from mage_es.projections.memory import MemoryRow
 HARM_P = 0.1
 """A memory counts as harmful if the sign test's one-sided p is at most this."""
 GATE = "gate"
-"""The name under which a re-proof takes a harmful memory out of use."""
+"""The name under which a re-proof takes harmful memories out of use."""
 
 
 class Showing(NamedTuple):
@@ -98,7 +97,7 @@ def proofs(found: Sequence[Showing]) -> Mapping[str, Proof]:
 
 
 def proof_of_words(found: Sequence[Showing], others: frozenset[str]) -> Proof:
-    """Return the proof of cases in another model's words, on the questions that were shown such words."""
+    """Return the proof of cases with another model's reasoning, on the questions that were shown such reasoning."""
     return proof_of(each for each in found if each.has_words and not others.isdisjoint(each.memories))
 
 
@@ -133,7 +132,7 @@ def words_of_others(state: State) -> Mapping[str, MemoryRow]:
 
 
 def reproved(setting: Setting, state: State, harvested: Iterable[Event]) -> Iterator[Event]:
-    """Yield what follows for the memories from an iteration that asked again; `harvested` is what it learned."""
+    """Yield the consequences for the memories of an iteration that asked again; `harvested` is what it learned."""
     others = words_of_others(state)
     own = {e.question_id: e.memory_id for e in harvested if isinstance(e, MemoryAppended) and e.reasoning}
     # Two cases of one question would be shown as one, the older first.

@@ -19,7 +19,7 @@ LONGEST_TEMPLATE = 500
 
 
 def problem_of(recipe: AuthoredRecipe, *, bundle: int) -> str:
-    """Return why a recipe cannot be used with bundles of this size, "" if it can."""
+    """Return why a recipe cannot be used with bundles of this size, or ""."""
     success, failure = recipe.success_quota, recipe.failure_quota
     # Without the question in it a recipe would find the same memories for all of them.
     if QUESTION not in recipe.query_template:
@@ -35,7 +35,7 @@ def problem_of(recipe: AuthoredRecipe, *, bundle: int) -> str:
 
 
 def author_recipe(turn: ActionTurn, recipe: AuthoredRecipe | None, *, ordinal: int, bundle: int) -> Written:
-    """Return the recipe as an event, or why there is none.
+    """Return the recipe as an event, or why it was not made.
 
     [appendix, retrieval recipes] A recipe is a query template, quotas and a floor for one task type, whose search
     bandit then has the arm `recipe`.

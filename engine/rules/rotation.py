@@ -33,7 +33,7 @@ class ActionTurn(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The outcome of one reply: its events, how many things were authored, and, if none, why, as far as is known."""
+    """The outcome of one reply: its events, how many things were authored, and if none, why, as far as known."""
 
     events: Sequence[Event] = ()
     authored: int = 0

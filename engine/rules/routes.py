@@ -2,11 +2,11 @@
 
 Rules
     - Every call of a course shows what was retrieved for the question, except one that asks for a tool's arguments;
-      calls differ in what comes before the question and in what they ask for.
-    - What had to be left out of one call, because its prompt did not fit, is left out of later ones.
+      calls differ in what precedes the question and in what they ask for.
+    - Anything dropped from one call because its prompt did not fit stays out of later ones.
     - If the run has a search, the question itself is looked up first, and the results come before it.
-    - `tool`: the model fills in the arguments, the tool runs, and the model answers with the result before it. If the
-      model gives no arguments (the tool may not fit), or the run had a problem, it answers without the tool.
+    - `tool`: the model fills in the arguments, the tool runs, and the model answers with the result in its prompt. If
+      the model gives no arguments (the tool may not fit), or the tool failed, it answers without the tool.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -81,7 +81,7 @@ class Route:
         `sections` and `demonstrations` give what is shown of the current plan: they are called again after something
         was left out.
         """
-        # Each turn leaves out one memory or principle, so the loop ends: with nothing left, the call fails for good
+        # Each turn leaves out one memory or principle, so the loop ends: with nothing left, the call fails permanently
         # instead.
         most = RAISE * self.setting.config.max_tokens
         while isinstance(
@@ -119,7 +119,7 @@ class Route:
 
 
 def reasoned_about(question: Question) -> str:
-    """Return a question to reason about: without its end, if it breaks off where its answer belongs.
+    """Return a question to reason about: without its end, if it stops where its answer belongs.
 
     [section 4, STBench, prompts]
     """

@@ -23,14 +23,14 @@ _NUMBER = re.compile(r"[-+]?[\d.,/ ]*\d[\d.,/ ]*%?")
 
 
 def are_labels(golds: Collection[str]) -> bool:
-    """Return whether questions share a few right answers, as when they are sorted into groups."""
+    """Return whether questions share a few right answers, as in sorting into groups."""
     distinct = set(golds)
     most = _GRADES if all(_NUMBER.fullmatch(gold) for gold in distinct) else _LABELS
     return 0 < len(distinct) <= min(most, len(golds) // _SHARED)
 
 
 def are_short(golds: Collection[str]) -> bool:
-    """Return whether right answers are a few words each, not results of calculations, which are worked out."""
+    """Return whether right answers are a few words each, rather than results of calculations."""
     numbers = sum(bool(_NUMBER.fullmatch(gold)) for gold in golds)
     return max(map(len, golds), default=_SHORT + 1) <= _SHORT and numbers < len(golds) / 2
 
@@ -73,7 +73,7 @@ class Setting(NamedTuple):
     has_episodes: bool = False
     """Whether questions are tasks in a sequential environment."""
     is_served: bool = False
-    """Whether anchors and exams are asked as clients' questions are: with memories and nothing else."""
+    """Whether anchors and exams are asked like clients' questions: with memories and nothing else."""
 
     @property
     def end(self) -> int:
@@ -87,8 +87,8 @@ class Setting(NamedTuple):
     @property
     def judging(self) -> Config:
         """The configuration as the guard uses it. In learning, guidance writes about judged answers only; in a
-        served run, any client can propose a text. So there any net loss on the anchors is a drop, unless chance alone
-        brings one more than one time in four."""
+        served run, any client can propose a text. So there any net loss on the anchors is a drop, unless its p value is
+        above one in four."""
         if not self.is_served:
             return self.config
         return msgspec.structs.replace(self.config, guard_drop=0.0, guard_p=0.25)

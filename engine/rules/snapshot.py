@@ -2,10 +2,10 @@
 
 Rules
     - The first snapshot has nothing to compare with and is accepted; with the guard off every snapshot is.
-    - Anchors that see the same as when they were last asked keep their verdicts (agents/learner.py). The others are
-      asked in quarters, in random order, and no further once the drop among those asked is within the guard's. So a
-      rollback is only decided on all of them: no error is spent on looking early.
-    - An anchor that was not asked stays as it was at the last accepted snapshot.
+    - Anchors whose prompts are unchanged keep their verdicts (agents/learner.py). The others are asked in quarters, in
+      random order, until the drop among those asked is within the guard's limit. So a rollback is only decided on all
+      of them, and looking early costs no error.
+    - An anchor that was not asked keeps its verdict from the last accepted snapshot.
     - At the end of a run anchors may become cases themselves (rules/refit.py).
     - What the anchors show of what was learned, against the bare prompt, is decided in each snapshot
       (rules/benefit.py). For that, all anchors are asked in a run's last snapshot.
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import Config
 from mage_es.engine.rules.benefit import benefit_of
-from mage_es.engine.rules.forms import ENOUGH, decided, rival_of
+from mage_es.engine.rules.forms import ENOUGH, decide_form, rival_of
 from mage_es.engine.rules.guard import (
     Accepted,
     Accuracy,
@@ -75,7 +75,7 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
         if decision.restore is None
         else SlotsRolledBack(iteration=iteration, to_iteration=decision.restore)
     )
-    learned = (*benefit_of(setting, state, iteration), *decided(state, iteration))
+    learned = (*benefit_of(setting, state, iteration), *decide_form(state, iteration))
     cases = refitted(setting, state, command)
     drafts = marked(iteration, "snapshot", (*carried, verdict, *learned, consequence, *cases))
     known = state.benefit.last
@@ -91,7 +91,7 @@ def decision_on(config: Config, scores: Scores, iteration: int, *, accepted: Seq
 
 
 def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]:
-    """Return the planned anchors in the parts in which they are asked.
+    """Return the planned anchors in the batches in which they are asked.
 
     They are asked all at once for the first snapshot, since there is nothing to compare with, and in a publish, where
     an anchor that sees something new is one of the few that can judge it.

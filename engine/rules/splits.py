@@ -35,7 +35,7 @@ from mage_es.events.facts.private import Private
 from mage_es.events.vocabulary import SplitCommitted
 
 _MOST_TRIED = 256
-"""How many ways to try for telling apart questions with the same text."""
+"""How many ways to try to tell questions with the same text apart."""
 ANCHOR_SHARE = 0.15  # the anchor set is at most this share of the evolution questions
 
 
@@ -144,7 +144,7 @@ def _apart(
     guard = taken.first(_led_by(past.anchors, guarding), guarded, own=True)
     kept = past.kept
     away = kept.union(question.id for question in guard)
-    # What was kept back is kept back for good, even if this exam and this guard are smaller.
+    # What was held back stays held back, even if this exam and this guard are smaller.
     taken.take(q for q in (*examinable, *order) if q.id in kept)
     # `own=False`: two evolution questions may be alike, since both may be learned from.
     rest = [q for q in order if q.id not in away]
@@ -180,7 +180,7 @@ def _together(
 
 
 def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[Sequence[Question]], Sequence[Repeat]]:
-    """Return the groups, those on both sides reduced to what may have been learned from; and what that removed."""
+    """Return the groups, with those on both sides reduced to what may have been learned from; and what was removed."""
     kept, repeats = list[Sequence[Question]](), list[Repeat]()
     for group in groups:
         known = [question for question in group if question.id in past.evolution]

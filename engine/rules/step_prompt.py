@@ -1,4 +1,4 @@
-"""The prompt of one step of an episode: what the graph gives at this moment, then task, episode so far, observation.
+"""The prompt of one step of an episode: what the graph knows at this moment, then task, episode so far, observation.
 
 Rules
     - The graph is consulted at every step: bundle, action recipes, plan and principles as chosen for this step,
@@ -24,7 +24,7 @@ EXPLORING = "explore"  # the template of the Explorer's steps
 STEP_TEMPLATES = frozenset({EXPLORING, *(arm.step_template for arm in ROUTING_ARMS.values())})
 """What distinguishes the plan of an episode from that of a question."""
 _BARE = frozenset({EXPLORING, "act_direct"})
-"""Templates that themselves say how to work: a skill's instruction is left out."""
+"""Templates that already say how to work: a skill's instruction is omitted."""
 PATTERNS = 16
 RELATIONS = 24  # most relations in a prompt, the nearest first
 

@@ -5,10 +5,10 @@ Rules
     - What the guidance tier replies is under the subjects of all questions that its brief shows, and what is written
       from its replies under theirs: a principle of three customers is lost with any of them.
     - What was merely shown alongside (retrieved memories, earlier principles) counts if it is repeated: a text is also
-      under each subject of whose own words, those that no other question has, it has one. Without this limit every text
-      would soon be under every subject, as memories come from replies to prompts with memories. A paraphrase without
-      such a word, and a name that two subjects share, are not noticed.
-    - What is sent is marked in pieces: a quotation is under the subjects of what it quotes, the system message, which
+      under each subject that it shares a distinctive word with, one that no other subject's questions have. Without
+      this limit every text would soon be under every subject, as memories come from replies to prompts with memories. A
+      paraphrase without such a word, and a name that two subjects share, are not noticed.
+    - Requests are marked in pieces: a quotation is under the subjects of what it quotes, the system message, which
       is the same for all, under none, and the rest under the subjects of the questions that the call is about.
 """
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from mage_es.engine.briefs import KnownType, TaskTypesBrief, TaskTypesReply
-from mage_es.engine.rules.briefing import DETAILS, Detail, fitted, shown
+from mage_es.engine.rules.briefing import DETAILS, Detail, case_for_teacher, fitted
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.mastery import lower_bound
 from mage_es.engine.rules.ontology import is_name
@@ -33,7 +33,7 @@ _LEAST_EXAMPLES = 2
 _LEAST_PLACED = 6  # with fewer questions in an iteration, nothing is concluded about telling a type apart
 
 Induced = Mapping[str, TaskTypeCreated]
-"""Induced task types by name, with their examples; empty if a benchmark has its own."""
+"""Induced task types by name, with their examples; empty if the benchmark has its own."""
 
 
 def task_types_brief(
@@ -46,7 +46,7 @@ def task_types_brief(
         detail = detail._replace(text=min(detail.text, _TEXT_LENGTH))
         return TaskTypesBrief(
             benchmark=benchmark,
-            questions=tuple(shown(setting, question, detail) for question in few),
+            questions=tuple(case_for_teacher(setting, question, detail) for question in few),
             known=tuple(KnownType(name=name, description=each.description) for name, each in known.items()),
             limit=MOST_TYPES,
         )
@@ -75,8 +75,8 @@ def with_reply(
     return found
 
 
-def settled(known: Induced) -> list[TaskTypeCreated]:
-    """Return the types with two examples or more; only `task` if there is none."""
+def settle_types(known: Induced) -> list[TaskTypeCreated]:
+    """Return the types with two examples or more; or only `task`."""
     found = [each for each in known.values() if len(each.examples) >= _LEAST_EXAMPLES]
     return found or [TaskTypeCreated(task_type=ONE_TYPE, description="")]
 

@@ -35,7 +35,7 @@ def example_of(authored: AuthoredExample) -> ToolExample:
 
 
 def malformed(tool: AuthoredTool, questions: Collection[str]) -> str:
-    """Return why a tool may not even be tried, "" if it may; `questions` are those that its examples may be about."""
+    """Return why a tool must not even be tried, or ""; `questions` are those that its examples may be about."""
     names = [parameter.name for parameter in tool.parameters]
     if not all(name.isidentifier() for name in (tool.name, *names)):
         return "a name of the tool or of a parameter is no identifier"

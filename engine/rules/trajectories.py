@@ -1,7 +1,7 @@
-"""Episodes as they were played: their steps in order, and the transcript by which one is remembered.
+"""Episodes as they were played: their steps in order, and their transcripts.
 
-A transcript has one line for each step: the action, and after a colon the effect if the environment gives one. An
-episode is scored, corrected and harvested by it, as a question is by its reply.
+A transcript has one line for each step: the action, and after a colon the effect if the environment gives one. It is to
+an episode what the reply is to a question: it is scored, corrected and harvested.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from mage_es.projections.fold import State
 
 
 class Trajectory(NamedTuple):
-    """An episode that was played: its question, task type and skill, its steps, and the origin of what it taught."""
+    """A played episode: its question, task type and skill, its steps, and the origin of what it taught."""
 
     question_id: str
     task_type: str

@@ -1,4 +1,4 @@
-"""How questions are worded in traffic: wrapped in other words, beside questions about anything else.
+"""How questions are worded in traffic: wrapped in other words, and among questions about anything else.
 
 Rules
     - A wrapped question asks the same thing: it has the words that people and applications put around a question, or is
@@ -17,7 +17,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _LEAST_WORDS, _MOST_PARAGRAPHS = 5, 6
 _LEAST_SHARED = 24
-"""How many characters a prefix or suffix needs to be more than a habit of the language."""
+"""How long a prefix or suffix must be to count as more than common phrasing."""
 
 WRAPPINGS: Sequence[Callable[[str], str]] = (
     lambda text: f"{text} Thanks!",

@@ -3,16 +3,16 @@
     what it writes              what reads it
     ontology                    bandits, whose keys are skills, and chains; briefs, refined prompts and splits of skills
     exploration briefs          the Explorer's prompts
-    corrections                 prompts that show how a case was reached; all, if misses are no cases without them
+    corrections                 prompts that show how a case was reached; all, if misses do not become cases otherwise
     type strategies             prompts, as notes
     principles, tools, recipes  arms of the bandits
     refined prompts             prompts, as notes
     splits of skills            prompts, as notes of the parts; bandits. A skill of one type is never split
 
 Rules
-    - What nothing reads is not asked for: no call is made for it. `unread` makes the paper's calls all the same.
-    - Later briefs of guidance count as no reader, nor do people, nor a run that continues this one or serves it.
-    - Besides its text a correction has a date, later than its case's. That alone is no reason to ask for it.
+    - Unread texts are not requested, so no call is made for them. `unread` makes the paper's calls anyway.
+    - Later briefs of guidance do not count as readers, nor do people or a run that continues or serves this one.
+    - A correction is also dated later than its case. That alone is no reason to ask for it.
     - Task types are always read, by retrieval, gate and Eq. 1: guidance induces them where the benchmark has none.
 """
 
@@ -33,7 +33,7 @@ CORRECTIONS, STRATEGIES = "specific", "type_strategy"
 
 
 def writings(setting: Setting, *, types: int) -> frozenset[str]:
-    """Return what guidance is asked for in a run with so many task types: actions of EVOLVE, and the names above."""
+    """Return what guidance is asked for in a run with this many task types: actions of EVOLVE, and the names above."""
     config, is_all = setting.config, setting.config.unread
     explores = setting.has_episodes and config.explore_episodes > 0
     # Turns and lines that ask for the answer alone show cases so, too.

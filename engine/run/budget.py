@@ -1,12 +1,12 @@
 """What may be spent on a run: dollars, calls, iterations, over all processes that work on it.
 
 Rules
-    - No call starts that could take the run over its budget: the most that each call in flight may cost is reserved
-      until its reply shows the real cost. A call that does not fit because of reservations waits until calls return,
-      first come, first served. It never waits for a batch, since the batch may be waiting for that very call.
-    - A reply without token counts is booked at the most that it can have cost. A model that never gives token counts
-      ends the session as a reached budget does, since no total could be trusted.
-    - Every attempt counts as a call; a failed one costs nothing, since no provider says what it used.
+    - No call starts that could take the run over its budget: the maximum cost of each call in flight is reserved until
+      its reply shows the actual cost. A call that does not fit because of reservations waits until calls return, first
+      come, first served. It never waits for a batch, since the batch may be waiting for that very call.
+    - A reply without token counts is booked at its maximum cost. A model that never gives token counts ends the session
+      like a reached budget, since no total could be trusted.
+    - Every attempt counts as a call; a failed one costs nothing, since providers do not say what it used.
     - Calls of a billed embedder count like any other. Those for its fingerprint are booked once they are made.
     - Reaching the budget is not a failure: calls in flight are finished, and the run can be resumed with a higher
       limit.
@@ -67,7 +67,7 @@ def require_prices(limits: Limits, prices: Prices, models: Mapping[str, str]) ->
 
 
 class Budget:
-    """The budget of a run, and how much of it is spent; `counting` says in words what it covers, if not just that."""
+    """The budget of a run, and how much of it is spent; `counting` describes what it covers, if not just the run."""
 
     def __init__(self, limits: Limits, prices: Prices, ledger: Ledger, *, counting: str = "") -> None:
         self._limits, self._prices = limits, prices
@@ -85,7 +85,7 @@ class Budget:
                     self._is_told(account.model, rate, use)
 
     async def room(self, model: str, request: Request) -> bool:
-        """Wait while a call does not fit because of what is held for calls in flight; return whether that took any
+        """Wait while a call does not fit because of reservations for calls in flight; return whether that took any
         time.
 
         The caller must enter `holding` before it awaits anything else; `holding` raises if the budget is reached.
@@ -104,7 +104,7 @@ class Budget:
     def holding(
         self, model: str, request: Request, *, in_batch: bool = False
     ) -> Iterator[Callable[[Completion], None]]:
-        """Hold back what a call may cost while it is made; the block gets a function that books its reply.
+        """Reserve what a call may cost while it is made; the block gets a function that books its reply.
 
         Raises:
             BudgetReached: The call could take the run over its budget.
@@ -167,7 +167,7 @@ class Budget:
             )
         if self._is_short(most):
             raise BudgetReached(
-                f"The budget of ${max_usd:.2f} {self._reached}: ${self._usd:.4f} are spent, calls in flight may cost "
+                f"The budget of ${max_usd:.2f} {self._reached}: ${self._usd:.4f} is spent, calls in flight may cost "
                 f"up to ${self._held:.4f}, and the next one up to ${most:.4f}.",
                 "--max-usd N",
             )

@@ -1,4 +1,4 @@
-"""Sentences on what was cut because a benchmark has fewer questions than a run asks for."""
+"""Sentences on what was reduced because a benchmark has fewer questions than a run asks for."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SHOWN = 5
 
 
 def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool = True) -> tuple[str, ...]:
-    """Return a sentence for each split that is smaller than was asked for.
+    """Return a sentence for each split that is smaller than requested.
 
-    Only the guard, which compares anchors, lacks them; a baseline has no guard.
+    Missing anchors matter only to the guard, and a baseline has no guard.
     """
     sizes, found = {split.split: split.size for split in splits}, []
     if (held_out := sizes["held_out"]) < config.held_out:
@@ -29,7 +29,7 @@ def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool
     return tuple(found)
 
 
-def gone_on(world: World) -> tuple[str, ...]:
+def continuation(world: World) -> tuple[str, ...]:
     """Return a sentence on what a new run continues from, and what its splits keep separate; () if it does not continue
     another."""
     if not (parent := world.parent):
@@ -37,7 +37,7 @@ def gone_on(world: World) -> tuple[str, ...]:
     event, known = parent.event, next(parent.reader.of(QuestionsStored)).ids
     new = len(world.questions) - len(known)
     cut = f"; {len(event.resembling)} resemble what it wrote, and are left out" if event.resembling else ""
-    told = f"Goes on from {event.parent} with its {len(known)} questions and {new} new ones"
+    told = f"Continues {event.parent} with its {len(known)} questions and {new} new ones"
     return (f"{told}: what it learned from is not examined, what it held out is not learned from{cut}.",)
 
 
@@ -45,7 +45,7 @@ def left_out(config: Config, splits: Splits, *, goes_on: bool = False) -> tuple[
     """Return a sentence that names the questions that are in no split because others repeat them; () if there are none.
 
     The log holds what was taken, not what was available, so only the code that divides the questions can tell.
-    `goes_on`: the run continues another, of which `data check` knows nothing.
+    `goes_on`: the run continues another, which `data check` does not know about.
     """
     if not (repeats := splits.repeats):
         return ()
@@ -57,7 +57,7 @@ def left_out(config: Config, splits: Splits, *, goes_on: bool = False) -> tuple[
 
 
 def columns_told(benchmark: Benchmark) -> tuple[str, ...]:
-    """Return a sentence that names the column of each role in tasks of the user's own; () for a benchmark."""
+    """Return a sentence that names the column of each role in the user's own tasks; () for a benchmark."""
     if not (columns := column_roles_of(benchmark)):
         return ()
 

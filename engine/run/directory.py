@@ -8,8 +8,8 @@
 <runs-dir>/<run>/exams/<n>/        one log for each exam; the run's own log names them all
 <runs-dir>/<run>/effects/reasked/  what `effect`, `bisect` and others asked again; the run's log names its head
 <runs-dir>/<run>/beginning         how to start the run; may be deleted once the log has an event
-<runs-dir>/<run>/examining         the lock of an exam under way; may be deleted when there is none
-<runs-dir>/<run>/in-flight         how many calls are under way; may be deleted
+<runs-dir>/<run>/examining         the lock of an exam in progress; may be deleted otherwise
+<runs-dir>/<run>/in-flight         how many calls are in flight; may be deleted
 """
 
 from __future__ import annotations
@@ -98,11 +98,11 @@ class Run(NamedTuple):
 
     @property
     def past(self) -> Run:
-        """The run that this one goes on from, as far as its log is part of this one's; the log need not exist."""
+        """The run that this one continues, as far as its log is part of this one's; the log need not exist."""
         return Run(f"{self.id}/past", self.log_path / "past")
 
     def parts(self) -> list[Run]:
-        """Return what has its own log within the run: its exams, what was asked again, and its past."""
+        """Return everything that has its own log within the run: its exams, what was asked again, and its past."""
         past = [self.past, *self.past.parts()] if _holds_log(self.past.log_path) else []
         return [*self.exams(), *([self.reasked] if _holds_log(self.reasked.log_path) else []), *past]
 
@@ -124,7 +124,7 @@ class Run(NamedTuple):
         return self.path / "beginning"
 
     def beginning(self) -> Beginning | None:
-        """Return what a run without events is to start with; None if nothing says so or it has started."""
+        """Return what a run without events should start with; None if unknown or if it has started."""
         try:
             told = msgspec.json.decode(read_small(self.beginning_path), type=Beginning)
         except (OSError, *UNREADABLE):
@@ -139,8 +139,8 @@ class Run(NamedTuple):
         return sorted(path.name for path in self.path.iterdir() if path.name not in _OURS)
 
     def begin(self, fs: FileSystem | None = None, *, past: tuple[LogReader, Past] | None = None) -> Log:
-        """Return the log of a run that has recorded nothing yet, created unless an earlier start left it. It goes on
-        from the log in `past`, if that is given."""
+        """Return the log of a run that has recorded nothing yet, created unless an earlier start left it. It continues
+        the log in `past`, if given."""
         parent, takes = past or (None, None)
         if (self.log_path / "FORMAT").exists():
             log = Log.open(self.log_path, clock=clock, fs=fs)
@@ -162,8 +162,8 @@ class Run(NamedTuple):
 def create_run(
     runs_dir: Path | str, *, benchmark: str, seed: int, beginning: Beginning | None = None, run_id: str | None = None
 ) -> Run:
-    """Return a run directory in which nothing is recorded: a new one, or one whose start ended before its first event.
-    Raises `UsageError` if the name is taken or invalid, `LogDamaged` if it holds a run that cannot be read."""
+    """Return an unused run directory: a new one, or one whose start ended before its first event. Raises `UsageError`
+    if the name is taken or invalid, `LogDamaged` if it holds a run that cannot be read."""
     if run_id is not None:
         require_name(run_id)
     runs_dir = Path(runs_dir)
@@ -231,7 +231,7 @@ def _name_taken(path: Path) -> str:
 
 
 def _holds_log(path: Path) -> bool:
-    """Return whether a log is in a folder, whole or not."""
+    """Return whether a folder holds a log, intact or not."""
     disk, layout = LocalFileSystem(), Layout(path)
     try:
         return disk.exists(layout.format) or bool(layout.events(disk))
@@ -240,13 +240,13 @@ def _holds_log(path: Path) -> bool:
 
 
 def is_run(path: Path) -> bool:
-    """Return whether a folder is a run's, whole or not."""
+    """Return whether a folder is a run's, intact or not."""
     run = Run(path.name, path)
     return _holds_log(run.log_path) or bool(run.exams()) or run.beginning_path.exists()
 
 
 def other_than_run(path: Path) -> str:
-    """Return what a folder is instead of a run's, and what to do with it; "" for a run, whole or not."""
+    """Return what a folder is instead of a run's, and what to do with it; "" for a run, intact or not."""
     here, name = path.resolve(), _log_name(path)
     if (here / "log" / "head").is_dir():
         return f"a backup: `mage-es restore {path} NAME` makes a run of it again."
@@ -277,7 +277,7 @@ def other_than_run(path: Path) -> str:
 
 
 def _log_name(path: Path) -> str:
-    """Return what a log calls itself, "" if its FORMAT does not say."""
+    """Return a log's own name, or "" if its FORMAT does not say."""
     try:
         return str(msgspec.json.decode(read_small(path / "log" / "FORMAT"), type=dict[str, object])["run"])
     except (OSError, ValueError, KeyError, *UNREADABLE):
@@ -309,7 +309,7 @@ def find_run(runs_dir: Path | str = RUNS_DIR, name: str | None = None) -> Run:
     """Return a run by its name or path, by default the newest.
 
     Raises:
-        UsageError: There is no such run, or the folder is not a run; the near matches are listed.
+        UsageError: There is no such run, or the folder is not a run; near matches are listed.
     """
     runs = list_runs(runs_dir)
     if name is None:
@@ -338,8 +338,8 @@ def require_free_space(path: Path, *, floor_mib: int = FLOOR_MIB) -> None:
     free = shutil.disk_usage(path).free // 2**20
     if free < floor_mib:
         raise PrerequisiteError(
-            f"Only {free} MiB are free where {path} lies, and an iteration needs {floor_mib} MiB to start. "
-            "Nothing is lost: free some space and resume."
+            f"Only {free} MiB are free on the disk of {path}, and an iteration needs {floor_mib} MiB to start. "
+            f"Nothing is lost: free some space and resume."
         )
 
 

@@ -1,4 +1,4 @@
-"""What an exam asks, for the session that takes it and for the check that plans it again."""
+"""What an exam asks, for the session that takes it and the check that plans it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What logs say about exams: a run's, or a baseline's, which is just an exam that is a run of its own.
+"""What logs say about exams: those of a run, or of a baseline, which is just an exam that is a separate run.
 
 Rules
     - The run's log has an `exam.opened` for every exam, and an `exam.closed` with the result and the head of the exam's
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RULE = "rule"
-"""What is recorded as the judge of an answer that the rule decided."""
+"""The judge recorded for an answer that the rule decided."""
 ANSWERED = ("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge", "reason")
 LOST = ("iteration", "purpose", "question_id", "task_type", "problem")
 PLAYED = ("iteration", "purpose", "episode_id", "steps", "score_micro", "achievements", "unparsed")
@@ -62,7 +62,7 @@ RIGHT_BY_QUESTION = "exact, paired by question"
 SCORES_BY_QUESTION = "bootstrap, paired by question"
 _RESAMPLES = 10_000
 _NEAR = 1e-12
-"""The width at which the end of an interval is found."""
+"""The precision of an interval's ends."""
 
 
 class ExamRecord(NamedTuple):
@@ -109,7 +109,7 @@ class ExamRecord(NamedTuple):
 
 
 class RecordedExam(NamedTuple):
-    """An exam according to its log. `marker` is the one that was asked for, `head_seq` its place in the run's log,
+    """An exam according to its log. `marker` is the one that was requested, `head_seq` its position in the run's log,
     `execution` the model that answered ("" for a baseline). `answers` has a row for each question that was asked (see
     `asked`), `undecided` one for each whose answer is neither right nor wrong, with the `problem`, `episodes` one for
     each episode. `seconds` is the mean time of the execution model for a question, all its calls added up."""
@@ -133,7 +133,7 @@ class RecordedExam(NamedTuple):
 
 
 def exam_records(reader: LogReader) -> Sequence[ExamRecord]:
-    """Return every exam that a run's log knows of, in order."""
+    """Return every exam that a run's log knows, in order."""
     opened: dict[str, ExamRecord] = {}
     for seq, event in reader.numbered(ExamOpened, ExamClosed, ExamRejudged):
         if isinstance(event, ExamOpened):
@@ -146,7 +146,7 @@ def exam_records(reader: LogReader) -> Sequence[ExamRecord]:
 
 
 def learner_of(reader: LogReader) -> str:
-    """Return the name of the model that a run learned with, "" if it has called none."""
+    """Return the name of the model that a run learned with, or "" if it has not called any."""
     calls = (call for _, call in reader.events({ModelCalled: ("tier", "model")}) if isinstance(call, ModelCalled))
     return next((call.model for call in calls if call.tier == "execution"), "")
 
@@ -209,8 +209,8 @@ def _anew(answers: pl.DataFrame, rejudged: ExamRejudged) -> pl.DataFrame:
 def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
     """Return every question that was asked and decided, with its `score` in [0, 1] and the `problem` of a lost call.
 
-    A question without an answer was asked all the same: it counts as wrong, with the `problem` as the reason. A wrong
-    answer whose reply was cut, refused or empty has a `problem` too; for all others it is "". The number of rows is the
+    A question without an answer was still asked: it counts as wrong, with the `problem` as the reason. A wrong answer
+    whose reply was cut, refused or empty has a `problem` too; for all others it is "". The number of rows is the
     denominator of every accuracy.
     """
     import polars as pl
@@ -249,7 +249,8 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairedDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One side minus another on the questions that both were asked: in points, and how many only one got right."""
+    """The difference between two sides on the questions that both were asked: in points, and how many only one got
+    right."""
 
     points: float
     better: int
@@ -327,7 +328,7 @@ def _least(better: int, worse: int, asked: int, tail: float) -> float:
 
 
 def _root(rising: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: float, high: float) -> float:
-    """Return where a rising function of many points at once is 0."""
+    """Return where a rising function is 0, for many points at once."""
     import numpy as np
 
     while high - low > _NEAR:

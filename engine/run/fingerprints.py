@@ -58,7 +58,7 @@ def package_sha256() -> str:
 
 
 def scorer_of(event: RunStarted | ExamOpened | ExamRejudged) -> tuple[str, str]:
-    """Return what an event says about the scorer."""
+    """Return the scorer's fingerprints in an event."""
     return event.scorer_sha256, event.probes_sha256
 
 

@@ -2,11 +2,11 @@
 
 Rules
     - A run continues from a closed iteration of its parent, and its own iterations are numbered from there.
-    - It takes every event of the parent that changed what was learned (`taken`), from the parent's log, which lies in
-      its own under second names (events/log/past.py). So nothing is copied, and the run can be replayed, verified and
+    - It takes every event of the parent that changed what was learned (`taken_types`), from the parent's log, which is
+      hard-linked into its own (events/log/past.py). So nothing is copied, and the run can be replayed, verified and
       backed up without the parent. Calls, prompts and verdicts on anchors are the parent's own, and not taken.
-    - With another model it drops what measured the parent's: bandits, gate and the record of recall begin anew.
-    - It has the parent's questions beside its own. Each stays on the side where the parent had it (rules/splits.py).
+    - With another model it drops what measured the parent's: bandits, gate and the record of recall start afresh.
+    - It has the parent's questions besides its own. Each stays on the side where the parent had it (rules/splits.py).
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from mage_es.projections.questions import EVOLVING
 from mage_es.projections.snapshots import latest_snapshot
 
 OWN_ACCOUNTS = frozenset({"scores", "ledger", "traffic"})
-"""The projections that are a run's own accounts, not what it learned: nothing in them is inherited."""
+"""The projections that are a run's own accounts, not what it learned; they are not inherited."""
 OF_THE_LEARNER = frozenset({"bandits", "benefit", "recall"})
-"""The projections that measure the model that answered: a run with another model inherits nothing in them."""
+"""The projections that measure the model that answered; a run with another model does not inherit them."""
 _MARK = IterationClosed.__struct_fields__
 
 
@@ -70,7 +70,7 @@ def is_merged(event: RunInherited) -> bool:
 
 
 def last_inherited(reader: LogReader) -> int:
-    """Return the sequence number up to which events are of what a run began with, 0 without a parent."""
+    """Return the sequence number of the last event that a run began with, or 0 without a parent."""
     event = inheritance(reader)
     return 2 + event.events if event else 0
 
@@ -94,7 +94,7 @@ def past_of(event: RunInherited | None) -> Sides:
 
 
 class Parent(NamedTuple):
-    """A run to continue. Of a merge, which has two, `drafts` are the events that the new run begins with."""
+    """A run to continue. For a merge, which has two parents, `drafts` are the events that the new run begins with."""
 
     reader: LogReader
     started: RunStarted
@@ -108,7 +108,7 @@ class Parent(NamedTuple):
         """The parent's log and what the new run's takes from it; None for a merge, which takes it in `drafts`."""
         if is_merged(self.event):
             return None
-        takes = taken(not_inherited(self.event))
+        takes = taken_types(not_inherited(self.event))
         return self.reader, Past(seq=self.event.seq, head=self.reader.head, takes=takes)
 
     def learned(self) -> Iterator[Event]:
@@ -135,7 +135,7 @@ class Parent(NamedTuple):
 
         Raises:
             UsageError: It is not the parent's benchmark, or has other answers to the same questions.
-            PrerequisiteError: The parent's gold answers are missing, or a data set is.
+            PrerequisiteError: The parent's gold answers or a data set are missing.
         """
         begun, reopen = self.started.benchmark, reopening(config.benchmark)
         if begun != config.benchmark and not (begun.startswith(OWN_TASKS) and config.benchmark.startswith(OWN_TASKS)):
@@ -149,11 +149,11 @@ class Parent(NamedTuple):
         if any(question.subject for question in known):
             raise UsageError(
                 f"{self.event.parent} has tasks with a subject, which can be erased there; a run that continues it "
-                "would keep what was learned from them. Start one with all the tasks instead."
+                f"would keep what was learned from them. Start a run with all the tasks instead."
             )
         if not has_gold:
             raise PrerequisiteError(
-                f"This copy of {self.event.parent} was made without its gold answers: restore a backup that has them."
+                f"This copy of {self.event.parent} has no gold answers: restore a backup that has them."
             )
         # A user's own tasks may have moved, and what the parent stored of them is enough.
         if not given and reopen and begun == config.benchmark and not _is_there(config.benchmark):
@@ -163,7 +163,7 @@ class Parent(NamedTuple):
         others, changed = added(known, all_questions(new))
         if changed:
             raise UsageError(
-                f"{len(changed)} questions that {self.event.parent} learned from have another answer now: "
+                f"{len(changed)} questions that {self.event.parent} learned from now have another answer: "
                 f"{named(changed)}. What it learned from them would be wrong: start a run without --from, or leave "
                 "these questions out."
             )
@@ -182,7 +182,7 @@ class Parent(NamedTuple):
 def read_parent(
     run: Run, at: str, *, runs_dir: Path | str, prices: Prices, execution: str = "", reproof: int = 0
 ) -> Parent:
-    """Return a run to continue, at a closed iteration (`start`, `iter-4`; `latest`: the last one). What was quarantined
+    """Return a run to continue, at a closed iteration (`start`, `iter-4`; `latest`: the last one). Anything quarantined
     after the last iteration stays in quarantine in the new run. `execution` is the model that it answers with ("": the
     parent's own), and `reproof` how many questions are asked again.
 
@@ -205,7 +205,7 @@ def read_parent(
     if next(reader.of(BaselineStarted, until=opened), None):
         raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
     if started is None or not closed:
-        raise UsageError(f"{run.id} has closed no iteration yet, so it has learned nothing to continue from.")
+        raise UsageError(f"{run.id} has not closed an iteration yet, so it has learned nothing to continue from.")
     if seq not in closed:
         raise UsageError(f"A run continues from a closed iteration, and {at} is within one: choose start or iter-N.")
     # Between two iterations only people change what was learned; a run never continues from part of an iteration.
@@ -250,8 +250,8 @@ def inherited_types(without: Collection[str] = ()) -> Collection[type[Event]]:
     return reads_of(tuple(view for view in State().digested() if view.name not in {*OWN_ACCOUNTS, *without}))
 
 
-def taken(without: Collection[str] = ()) -> tuple[Taken, ...]:
-    """Return which events of a parent are taken. Of verdicts those on questions that it learned from: the others are
+def taken_types(without: Collection[str] = ()) -> tuple[Taken, ...]:
+    """Return which events of a parent are taken. Only verdicts on questions that it learned from are: the others are
     its own."""
     evolving = {tag_of(AnswerJudged): ("purpose", tuple(sorted(EVOLVING)))}
     return tuple(Taken(tag, *evolving.get(tag, ())) for tag in map(tag_of, inherited_types(without)))
@@ -264,8 +264,8 @@ def _is_there(benchmark: str) -> bool:
 
 
 def added(known: Sequence[Question], questions: Sequence[Question]) -> tuple[list[Question], list[str]]:
-    """Return the questions that are not yet known, under ids of their own, and the ids of the known ones whose answer
-    is another."""
+    """Return the questions that are not yet known, under new ids if necessary, and the ids of known ones whose answer
+    differs."""
     by_text, taken = {asked_in(question): question for question in known}, {q.id for q in known}
     found, changed = list[Question](), list[str]()
     for question in questions:

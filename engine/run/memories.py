@@ -49,8 +49,8 @@ from mage_es.projections.scores import Score
 
 
 class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory, recipe, pattern or tool that a run learned. `text` is its lesson on one line; `by` is who decided last
-    on its use, a person or a rule of the run, "" before any did."""
+    """A memory, recipe, pattern or tool that a run learned. `text` is its lesson on one line; `by` is who last decided
+    on its use, a person or a rule of the run, or ""."""
 
     memory_id: str
     kind: str
@@ -80,8 +80,8 @@ class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Quoted(NamedTuple):
-    """The askings whose prompts have `shown` an item, and how many of those judged were right: in all, and where a coin
-    let it in or left it out."""
+    """How many prompts have `shown` an item, and how many of those judged were right: in all, and where a coin let it
+    in or left it out."""
 
     shown: list[int]
     right: Score
@@ -90,8 +90,7 @@ class Quoted(NamedTuple):
 
 
 class Uses:
-    """The askings, by number, whose prompts showed each item. A plan that was never asked showed
-    nothing."""
+    """The numbers of the prompts that showed each item. A plan that was never asked showed nothing."""
 
     reads = (QuestionPlanned, EpisodeStepped, BundleTrimmed, AnswerJudged, AnswerCarried)
 
@@ -101,7 +100,7 @@ class Uses:
         self._carried: set[int] = set()
 
     def take(self, asking: int, event: Event) -> None:
-        """Take in an event about an asking."""
+        """Process an event about an asked question."""
         match event:
             case QuestionPlanned():
                 memories = [hit.memory_id for hit in event.memories]
@@ -149,7 +148,7 @@ def asking_of(event: Any) -> tuple[int, str, str]:
 
 
 def uses_of(reader: LogReader, *, until: int) -> Uses:
-    """Return what the prompts of a log showed up to event `until`."""
+    """Return what the prompts in a log showed up to event `until`."""
     uses, asked = Uses(), dict[tuple[int, str, str], int]()
     for event in reader.of(*Uses.reads, until=until):
         uses.take(asked.setdefault(asking_of(event), len(asked)), event)
@@ -172,7 +171,7 @@ _SEPARATOR = " · "
 
 
 def report_of(run_id: str, marker: str, reader: LogReader, state: State, name: str) -> MemoryReport:
-    """Return an item of a state in full, with its history and its use in prompts until then.
+    """Return an item of a state in full, with its history and its use in prompts up to that state.
 
     `name` is an id or an unambiguous prefix of one. Raises `UsageError` otherwise.
     """
@@ -190,7 +189,7 @@ def reported(
         item=replace(item, by=deciders(reader, until=until).get(item.memory_id, "")),
         fields=fields,
         origin=(
-            *(f"Learned in the run {run} or one that it goes on from ({path})" for run, path in learners.items()),
+            *(f"Learned in the run {run} or one that it continues ({path})" for run, path in learners.items()),
             *_origin(reader, fields["origin"], list(learners), until=until),
         ),
         prompts=len(use.shown),
@@ -203,7 +202,7 @@ def reported(
 def item_of(state: State, name: str) -> tuple[MemoryItem, dict[str, Any]]:
     """Return an item of a state with every field except its vector, and with why no other client is shown it, if so;
     `report_of` says what `name` may be."""
-    found = named(name, ids_of(state))
+    found = full_id(name, ids_of(state))
     thing = thing_of(state, found)
     values = msgspec.structs.asdict(thing)
     values.pop("embedding", None)
@@ -223,7 +222,7 @@ def things_of(state: State) -> Iterator[tuple[str, Any]]:
 
 
 def ids_of(state: State) -> Set[str]:
-    """Return the ids of everything learned, as it was appended."""
+    """Return the ids of everything learned, in the order of the log."""
     return dict.fromkeys(chain(state.memory.ids(), (name for name, _ in others_of(state)))).keys()
 
 
@@ -289,7 +288,7 @@ def lesson_of(memory: MemoryRow) -> str:
 
 
 def deciders(reader: LogReader, *, until: int) -> dict[str, str]:
-    """Return who decided last on the use of each item that was decided on."""
+    """Return who last decided on the use of each item, if anyone did."""
     decisions: Iterable[Any] = reader.of(MemoryQuarantined, MemoryReleased, ProposalReviewed, until=until)
     return {event.memory_id: event.by for event in decisions}
 
@@ -300,15 +299,15 @@ def curations(
     """Return the commands that act on items (name, reason). Raises what `report_of` raises, and `UsageError` for a `by`
     by which a rule of the run decides."""
     if by in (GATE, GUARD):
-        raise UsageError(f"The name {by!r} is that of a rule, by which a run itself decides. Give another name.")
+        raise UsageError(f"The name {by!r} belongs to a rule by which the run itself decides. Give another name.")
     known = ids_of(state)
     before = Counter(getattr(event, "memory_id", "") for event in reader.of(*CURATIONS))
-    found = [(named(name, known), reason) for name, reason in items]
+    found = [(full_id(name, known), reason) for name, reason in items]
     return [Curate(name, action, reason=reason, by=by, ordinal=1 + before[name]) for name, reason in found]
 
 
-def named(name: str, known: Collection[str]) -> str:
-    """Return the id that `name` is or abbreviates. Raises `UsageError` if there is none, or more than one."""
+def full_id(name: str, known: Collection[str]) -> str:
+    """Return the id that `name` is or abbreviates. Raises `UsageError` unless there is exactly one."""
     if name in known:
         return name
     found = sorted(each for each in known if each.startswith(name)) if len(name) >= LEAST_PREFIX else []
@@ -359,7 +358,7 @@ def bare_setting(started: RunStarted) -> Setting:
 
 
 def event_named(reader: LogReader, seq: int) -> str:
-    """Return the words for an event, with the log that it is in, if that is the one that this log goes on from."""
+    """Describe an event, with its log, if that is the one that this log continues."""
     log = reader
     while seq < 1 and log.past:
         seq, log = log.past.number(seq), log.past.reader
@@ -367,7 +366,7 @@ def event_named(reader: LogReader, seq: int) -> str:
 
 
 def _probation(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
-    """Yield which runs brought an item to a merge, and the last count of the coin's tosses for what each brought."""
+    """Yield which runs brought an item to a merge, and the last count of coin tosses for each run's memories."""
     brought, counts = dict[str, int](), dict[str, str]()
     for seq, event in reader.numbered(RunMerged, ProbationCounted, until=until):
         match event:

@@ -30,10 +30,10 @@ from mage_es.projections.ledger import Account, Usage
 Dollars = Annotated[float, msgspec.Meta(ge=0)]
 Factor = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Named = Annotated[str, msgspec.Meta(pattern=r"\S")]
-"""A text that is not blank."""
+"""A non-blank text."""
 _MILLION = 1e6
 _CACHE_WRITE = 1.25
-"""The price of writing a token into a cache for five minutes, relative to input, if a table does not say."""
+"""The default price of writing a token into a cache for five minutes, relative to input."""
 _DATED = re.compile(r"-\d{8}$")
 _ENVELOPE = 256
 """How many tokens a provider may add to a prompt for its own format, generously estimated."""
@@ -47,7 +47,7 @@ _FORM = _OWN_PRICE.format(model="openai/gpt-x")
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An entry of a table: dollars per million tokens. `base_url` is given if they are for another endpoint. `batch` is
+    """An entry of a table: dollars per million tokens. `base_url` is set if they are for another endpoint. `batch` is
     the factor for calls in batches; 1 if batches cost the same or the source does not say.
     """
 
@@ -71,7 +71,7 @@ Used = Completion | Usage
 
 
 class Rate(NamedTuple):
-    """What a model costs, in dollars per million tokens, and who says so. `batch` is the factor for batched calls."""
+    """What a model costs, in dollars per million tokens, and the source. `batch` is the factor for batched calls."""
 
     input: float
     cached: float
@@ -89,7 +89,7 @@ class Rate(NamedTuple):
         cache_write_tokens: float = 0,
         batched: bool = False,
     ) -> float:
-        """Return dollars. Cached tokens, and those written into a cache, are among the input tokens."""
+        """Return dollars. Input tokens include cached tokens and those written into a cache."""
         fresh = input_tokens - cached_tokens - cache_write_tokens
         given = fresh * self.input + cached_tokens * self.cached + cache_write_tokens * self.cache_write
         return (given + output_tokens * self.output) * (self.batch if batched else 1.0) / _MILLION
@@ -108,7 +108,7 @@ class Rate(NamedTuple):
         return bool(used.input_tokens or used.output_tokens or not (self.input or self.output))
 
     def most(self, request: Request) -> float:
-        """Return the dollars that a call cannot exceed: no token is shorter than a byte, no system message is cached.
+        """Return the most dollars that a call can cost: a token has at least one byte, and no system message is cached.
 
         A batch costs less, but a call that fails in its batch is made again directly.
         """
@@ -176,14 +176,14 @@ def require_rates(prices: Prices, models: Mapping[str, str]) -> None:
             if url := dict(parse_qsl(query)).get("base_url"):
                 entry += f'\nbase_url = "{url}"'
             raise UsageError(
-                f"It is not known what the {tier} model {model} costs, so a limit in dollars cannot be kept. Limit "
+                f"The price of the {tier} model {model} is unknown, so a limit in dollars cannot be kept. Limit "
                 "the calls instead (--max-calls), or put its price (dollars per million tokens) into a file and name "
                 f"that file with --prices:\n{entry}"
             )
 
 
 def _rates(prices: Iterable[Price]) -> dict[tuple[str, str], Rate]:
-    """Return rates by model and endpoint; the last one wins."""
+    """Return rates by model and endpoint; later entries win."""
     rates: dict[tuple[str, str], Rate] = {}
     for price in prices:
         cached = price.input if price.cached is None else price.cached
@@ -216,7 +216,7 @@ def _entry(place: str | Path, number: int, models: object) -> str:
 
 
 def _free(spec: ModelSpec) -> str:
-    """Return why a model costs nothing, "" if it may cost something."""
+    """Return why a model is free, or "" if it may cost something."""
     if spec.provider in ("builtin", "llamacpp", "recorded", "vllm"):
         return "costs nothing, since it runs in this process"
     host = urlsplit(spec.options.get("base_url", "")).hostname or ""

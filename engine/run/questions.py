@@ -1,7 +1,7 @@
-"""The questions of a run: stored when it begins, read from its own folder ever after.
+"""The questions of a run: stored when it begins, and read from its own folder afterwards.
 
-What a benchmark has besides questions (a shop, a world to play in) is not in the folder. It is opened again at its
-source, and must not have changed.
+Anything else that a benchmark has (a shop, a world to play in) is not in the folder. It is opened again at its source,
+and must not have changed.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def recorded_benchmark(
         told = changes(before, all_questions(benchmark), gold=has_gold)
         what = f"its questions: {told}" if told else "none of its questions, but what they are played or judged with"
         raise PrerequisiteError(
-            f"{benchmark.name} is not what it was when the run {started.run_id} began; what changed is {what}. Give "
-            "it the data, or the release of its package, that it had then, or start a new run."
+            f"{benchmark.name} is not the same as when the run {started.run_id} began: it changed in {what}. Restore "
+            f"its data, or the release of its package, or start a new run."
         )
     if next(reader.of(RunInherited, since=1, until=2), None):
         return grown(benchmark, stored_questions(reader, benchmark.name)[0]), True
@@ -89,8 +89,7 @@ def recorded_benchmark(
 
 
 def with_column_roles(benchmark: Benchmark, columns: Mapping[str, str]) -> Benchmark:
-    """Return tasks of the user's own so that they remember the columns that they were read from; any other benchmark
-    unchanged."""
+    """Return the user's own tasks with the columns that they were read from; any other benchmark unchanged."""
     from mage_es.engine.benchmarks.tasks.benchmark import Tasks
 
     if isinstance(benchmark, Tasks):
@@ -118,9 +117,9 @@ class _Grown:
 
 
 def changes(before: Sequence[Question], now: Sequence[Question], *, gold: bool = True) -> str:
-    """Return how many questions were added, removed and edited, with the first ids of each; "" if none was.
+    """Return how many questions were added, removed and edited, with the first ids of each, or "".
 
-    A question of which only the id changed has moved: a row without an id is named by its place.
+    A question whose id alone changed has moved: rows without an id are identified by their position.
     """
     old, new = ({question.id: _content(question, gold) for question in some} for some in (before, now))
     left = {name: content for name, content in old.items() if new.get(name) != content}

@@ -1,4 +1,4 @@
-"""The requests of a log, reassembled from the texts that it holds."""
+"""The requests of a log, reassembled from its texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Requests:
         return texts
 
     def request(self, sent: Sent) -> Request | None:
-        """Return the request that was sent; None if it is not on record, or cannot be read here."""
+        """Return the request that was sent, or None if it is not on record or cannot be read here."""
         try:
             return together([self._texts[number] for number in sent.parts], sent.begins) if sent.parts else None
         except (KeyError, TypeError, ValueError):

@@ -1,6 +1,6 @@
 """How a process works on a run: concurrency, retries, spending, and reporting its progress.
 
-Nothing here is recorded or changes a run's result: with one worker or sixty-four, the digests are the same.
+None of it is recorded or changes a run's result: with one worker or sixty-four, the digests are the same.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Observer = Callable[[ProgressNote], None]
 
 
 class Telemetry(NamedTuple):
-    """A collector of OpenTelemetry, by its address (OTLP over HTTP), and whether it gets texts, too."""
+    """The address of an OpenTelemetry collector (OTLP over HTTP), and whether it gets texts too."""
 
     endpoint: str
     texts: bool = False
@@ -118,8 +118,8 @@ def measure_of(*, are_episodes: bool) -> str:
 
 
 class RunningScore:
-    """The score of one phase so far, over all questions but those left undecided: one without an answer is wrong.
-    Revisits are counted separately: they were wrong before, so they are not a fair sample.
+    """The score of one phase so far, over all questions except undecided ones: one without an answer is wrong. Revisits
+    are counted separately: they were wrong before, so they are not a fair sample.
     """
 
     def __init__(self, phase: Phase, settled: Iterable[AnswerJudged | AnswerUnanswered] = ()) -> None:

@@ -3,14 +3,14 @@
 Rules
     - If a benchmark has no types of its own, the guidance tier induces them from texts (recorded with the run): a
       question gets the type whose nearest example and description together are nearest to it.
-    - A type that was made from the gold answer may only label evolution questions; a held-out question, an anchor and a
-      user's own question are typed from their text alone.
+    - A type that was derived from the gold answer may only label evolution questions; a held-out question, an anchor
+      and a user's own question are typed from their text alone.
     - A type in a benchmark's own metadata may be used, and every report says so. A question whose metadata lacks it is
       typed from its text.
     - A type that a benchmark derives by a rule from the question's text alone may be used anywhere.
     - Only texts and the types of evolution questions enter the typer; a known question of the same id never counts.
-    - A prediction depends on its own text only, not on what else is asked in the same call, and ties go to the
-      nearer neighbour, then to the smaller id: similarities are exact integers.
+    - A prediction depends only on its own text, not on the other texts in the same call, and ties go to the nearer
+      neighbour, then to the smaller id: similarities are exact integers.
 
 Nearness is the embedder's cosine, less a penalty for another shape: how many numbers, words and sentences a question
 has says more about its steps than its subject does.
@@ -36,7 +36,8 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
 
 NEIGHBOURS = 75
-"""Most questions that vote; with few known, about their square root do, or the commonest type would always win."""
+"""Most questions that vote; with few known questions, about their square root, or the commonest type would always
+win."""
 _FEWEST = 3
 _KNOWN = 4_096
 """Most known questions to compare, drawn by the hashes of their ids: each question waits for them. With all 29,000 of
@@ -46,7 +47,7 @@ SHAPE_WEIGHT = 4
 many four."""
 _NUMBER, _STOP = re.compile(r"\d[\d.,]*"), re.compile(r"[.?!](?=\s|$)")
 _CLOSE = UNIT // 50
-"""How much nearer than the next one the nearest type must be, in the sum of two cosines, to be clearly the nearest."""
+"""By how much the nearest type must beat the next one, in the sum of two cosines, to be clearly the nearest."""
 _ROWS = 256
 """How many texts are compared at once, which bounds the memory of a comparison."""
 
@@ -119,8 +120,7 @@ class TaskTyping:
             return [one for one, _ in self._placed(vectors, induced)]
         if not self._typed:
             raise PrerequisiteError(
-                "No evolution question has a task type by which to type others: give files of the benchmark that "
-                "carry one."
+                "No evolution question has a task type to type others by: use files of the benchmark that have one."
             )
         with self._making:
             if self._typer is None:
@@ -190,7 +190,7 @@ class Typer:
 
     def predict(self, texts: Sequence[str], vectors: Vectors, *, exclude: Sequence[str] = ()) -> list[str]:
         """Return the task type of each text, given with its vector, as shown to the learner. `exclude` has, for each
-        text, the id of the known question that must not vote, "" for none; or it is empty."""
+        text, the id of the known question that must not vote (or ""), or it is empty."""
         if exclude and len(exclude) != len(texts):
             raise ValueError(f"{len(texts)} texts came with {len(exclude)} ids to exclude; give one for each or none")
         placed, shapes = on_grid(vectors), _shapes(texts)

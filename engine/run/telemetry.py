@@ -1,8 +1,8 @@
-"""The seam of telemetry: what a process says of its work while it works, sent by what the entry point `otel` names.
+"""The seam of telemetry: what a process reports while it works, sent by the function that the entry point `otel` names.
 
 The entry point (group `mage_es.telemetry`) is a function, called when traces are wanted: it raises `PrerequisiteError`
-if a package is missing, and returns a function of a `Telemetry`, of what says a problem and of a run's name, which
-gives an `Outbox` for a block.
+if a package is missing, and returns a function of a `Telemetry`, of a function that reports problems and of a run's
+name, which gives an `Outbox` for a block.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mage_es.projections.memory import MemoryRow
 
 
 class Outbox(Protocol):
-    """What waits to be sent to a collector. Any thread may call it."""
+    """Data waiting to be sent to a collector. Any thread may call it."""
 
     def following(self, run: Run) -> AbstractContextManager[None]:
         """Send what a run records within the block."""
@@ -29,7 +29,7 @@ class Outbox(Protocol):
         """Return the ids of a request with these headers, None if its client does not sample its trace."""
 
     def parent_of(self, ids: Any) -> tuple[bytes, bytes]:
-        """Return the header by which the upstream's spans are below our chat."""
+        """Return the header that puts the upstream's spans below our chat span."""
 
     def request(
         self,
@@ -43,11 +43,11 @@ class Outbox(Protocol):
         *,
         row: Callable[[str], MemoryRow],
     ) -> None:
-        """Send a request to a served run, answered by an upstream at an address, that has ended; one that is not on
-        record has not been `opened`. `row` gives a memory that it was shown."""
+        """Send the spans of a finished request to a served run, answered by an upstream at an address; one that is not
+        on record has no `opened`. `row` returns a memory that it was shown."""
 
     def feedback(self, run: str, said: FeedbackGiven, at_us: int) -> None:
-        """Send what a client said of an inference."""
+        """Send a client's feedback on an inference."""
 
 
 def require_otel() -> None:
@@ -56,14 +56,14 @@ def require_otel() -> None:
 
 
 def sending_to(telemetry: Telemetry, say: Callable[[str], None], *, run: str = "") -> AbstractContextManager[Outbox]:
-    """Send what is put into an outbox within the block. Raises `PrerequisiteError` without the extra."""
+    """Send what the block puts into an outbox. Raises `PrerequisiteError` without the extra."""
     outbox: AbstractContextManager[Outbox] = _sender()(telemetry, say, run=run)
     return outbox
 
 
 @contextmanager
 def followed_by(telemetry: Telemetry | None, run: Run, say: Callable[[str], None], *, of: str = "") -> Iterator[None]:
-    """Send what a run records within the block, as data `of` a run if it is a part of one. Raises
+    """Send what a run records within the block, as data `of` another run if it is part of that. Raises
     `PrerequisiteError` without the extra."""
     if telemetry is None:
         yield
@@ -74,5 +74,5 @@ def followed_by(telemetry: Telemetry | None, run: Run, say: Callable[[str], None
 
 def _sender() -> Any:
     if "otel" not in plugins("mage_es.telemetry"):
-        raise PrerequisiteError("Nothing that sends telemetry is installed here. Leave --otel-endpoint out.")
+        raise PrerequisiteError("No package that sends telemetry is installed. Omit --otel-endpoint.")
     return open_plugin("mage_es.telemetry", "otel", load("mage_es.telemetry", "otel"))

@@ -1,6 +1,6 @@
-"""Opening a run's surroundings: benchmark, splits, embedder, typer and models, and what they settle for good. A new run
-commits to them in its first events, and stores its questions. Whatever opens it later (resume, exam, ask) takes these,
-and compares the rest, so that a change is noticed before it does harm.
+"""Opening a run's surroundings: benchmark, splits, embedder, typer and models, and everything that follows from them. A
+new run commits to them in its first events, and stores its questions. Anything that opens it later (resume, exam, ask)
+uses these, and compares the rest, so that a change is noticed before it does harm.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class World(NamedTuple):
     """Whether the gold answers are present: a copy of a run may lack them."""
 
     def limit_scorer(self, seconds: float) -> None:
-        """Limit how long the benchmark's `score` may take, if it takes any time."""
+        """Limit how long the benchmark's `score` may take, if it has a limit."""
         limit: Callable[[float], None] = getattr(self.benchmark, "limit_scorer", lambda seconds: None)
         limit(seconds)
 
@@ -91,7 +91,7 @@ class World(NamedTuple):
         vectors: Vectors | None = None,
     ) -> list[Asked]:
         """Return questions about to be asked on a state, with the vectors needed to choose their bundles. `vectors` are
-        those of the questions' texts, if known; for an episode there is more than that."""
+        those of the questions' texts, if known; an episode has more than that."""
         openings: dict[str, Opening] = {}
         if is_sequential(self.benchmark):
             openings = {question.id: opening_of(self.benchmark, question) for question in questions}
@@ -185,15 +185,15 @@ def reopen_world(
     frozen: bool = False,
 ) -> World:
     """Return the world that a run was started in, with the questions that it stored, after comparing the rest.
-    `benchmark` is the object that the run began with, if Python gave it one; `embedder` replaces the one in the run's
-    configuration. A `frozen` world plans and learns nothing: it guards nothing. Its questions, and those of a served
-    run, are not divided again to compare the splits, which takes longest.
+    `benchmark` is the object that the run began with, if it got one from Python; `embedder` replaces the one in the
+    run's configuration. A `frozen` world plans and learns nothing, so it needs no guarded questions. Its questions, and
+    those of a served run, are not divided again to compare the splits, which takes longest.
 
     Raises:
         UsageError: `benchmark` is not a benchmark, or not the run's.
-        PrerequisiteError: What the benchmark has beside questions, the splits or the embedder are not those that the
-            run committed to.
-        LogDamaged: The stored questions are.
+        PrerequisiteError: The splits, the embedder, or something else about the benchmark are not what the run
+        committed to.
+        LogDamaged: The stored questions are damaged.
     """
     started = first_event(reader)
     config = parse(started.config)
@@ -229,26 +229,25 @@ def reopen_world(
 
 
 def require_scoring(world: World, what: str) -> None:
-    """Raise `PrerequisiteError` in a copy of a run that was made without its gold answers, which `what` needs: a
-    word for the message.
-    Raises whatever the benchmark's `require_scorer` raises, if its scorer is not part of the run."""
+    """Raise `PrerequisiteError` in a copy of a run without its gold answers; `what` names, for the message, what needs
+    them. Raises whatever the benchmark's `require_scorer` raises, if its scorer is not part of the run."""
     if not world.has_gold:
         raise PrerequisiteError(
-            f"This copy of the run was made without its gold answers, and {what} needs them: restore a backup that has "
-            "them, or copy its folder log/golds here."
+            f"This copy of the run has no gold answers, and {what} needs them: restore a backup that has them, or "
+            f"copy its folder log/golds here."
         )
     require: Callable[[], None] = getattr(world.benchmark, "require_scorer", lambda: None)
     require()
 
 
 def require_readable(world: World, state: State) -> None:
-    """Raise `PrerequisiteError` if questions under way belong to a subject whose key is gone."""
+    """Raise `PrerequisiteError` if unfinished questions belong to a subject whose key is gone."""
     plans = (plan for phase in get_args(Phase) for plan in state.progress.plans(phase))
     if gone := sorted({p.question_id for p in plans if world.questions[p.question_id].subject.startswith(ERASED)}):
         raise PrerequisiteError(
-            f"The work under way cannot be finished, since {len(gone)} of its questions cannot be read "
+            f"The current work cannot be finished, since {len(gone)} of its questions cannot be read "
             f"({named(gone)}): "
-            "the key of their subject was destroyed, or is not in this copy. Questions can still be asked of what was "
+            "their subject's key was destroyed, or is not in this copy. You can still ask questions on what was "
             "learned before."
         )
 
@@ -281,19 +280,19 @@ def first_event(reader: LogReader) -> RunStarted:
 
 
 def registered_in(world: World, registration: RunRegistered) -> RunRegistered:
-    """Return a registration as it is recorded: 0 means all held-out questions. Raises `UsageError` for one that this
+    """Return a registration in its recorded form: 0 means all held-out questions. Raises `UsageError` for one that this
     world cannot honour."""
     questions = len(held_out_sample(world.setting, registration.questions or None))
     seed = world.setting.config.seed
     if registration.exams < 1:
         raise UsageError(f"{registration.exams} exams are registered: give 1 or more.")
     if seed not in registration.seeds:
-        raise UsageError(f"The seed {seed} is not among those that are registered: {registration.seeds}.")
+        raise UsageError(f"The seed {seed} is not among the registered ones: {registration.seeds}.")
     return msgspec.structs.replace(registration, questions=questions)
 
 
 def held_out_sample(setting: Setting, count: int | None) -> Sequence[str]:
-    """Return the ids of `count` held-out questions (None: all). A smaller choice is part of a larger one. Raises
+    """Return the ids of `count` held-out questions (None: all). A smaller selection is part of a larger one. Raises
     `UsageError` for more than are held out, and `PrerequisiteError` if all of them are erased."""
     held_out = ranked(setting.held_out, setting.config.seed, purpose="exam.questions")
     if not held_out:
@@ -328,8 +327,8 @@ def divide(config: Config, benchmark: Benchmark, past: Sides = NO_SIDES) -> Spli
     count = f"{len(evolution)} evolution and {len(test)} test questions" if test else f"{len(evolution)} questions"
     alike = f" All nearly repeat one another, such as {' and '.join(splits.groups[0][:2])}." if splits.groups else ""
     raise PrerequisiteError(
-        f"{title(config.benchmark)} has {count} that differ, of which {left[0]} can be learned from and {left[1]} "
-        f"examined: too few to divide.{alike} Give more questions that differ; with {LEAST_QUESTIONS} or more, what "
+        f"{title(config.benchmark)} has {count} that differ; {left[0]} can be learned from and {left[1]} examined: "
+        f"too few to divide.{alike} Give more different questions; with {LEAST_QUESTIONS} or more, what "
         "they all have in common, such as a table, can be told from what they ask."
     )
 

@@ -1,7 +1,7 @@
-"""What is on record of the worth of memories, without a call: pairs, the coin, an association (rules/effect.py).
+"""What the record says about the worth of memories, without a call: pairs, the coin, an association (rules/effect.py).
 
 Rules
-    - What was asked again lies in a log of its own within the run (`Run.reasked`): a pair is read from both logs.
+    - Questions asked again have a separate log within the run (`Run.reasked`): a pair is read from both logs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mage_es.events.vocabulary import AnswerJudged, AnswerUndecided, BundleTrimm
 
 class PairedNumbers(msgspec.Struct, frozen=True, kw_only=True):
     """Of `questions` that saw a memory, `pairs` are on record with and without it. `points` is the mean of all pairs,
-    in points; there is an interval (95 %) with `least` pairs or more."""
+    in points, with an interval (95 %) if there are `least` pairs or more."""
 
     questions: int
     pairs: int
@@ -68,8 +68,8 @@ class SplitEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Worth(msgspec.Struct, frozen=True):
-    """The best number there is about a memory, in points (95 %), on `n` pairs, or `n` questions on either side, and its
-    p; an association has none."""
+    """The best number about a memory, in points (95 %), on `n` pairs, or `n` questions on either side, and its p (not
+    for an association)."""
 
     by: Literal["re-ask", "coin", "association"]
     points: float
@@ -80,8 +80,8 @@ class Worth(msgspec.Struct, frozen=True):
 
 
 class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What a memory, a kind or a type is worth, as `of` says. `paired` is None for what is pooled and never asked
-    again."""
+    """What a memory, a kind or a type is worth, as `of` says. `paired` is None for groups that are pooled and never
+    asked again."""
 
     name: str
     of: str
@@ -95,7 +95,7 @@ class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def best(self) -> Worth | None:
-        """The best number there is: by what it rests on, not by its size. None if all have too few."""
+        """The best number, by its kind of evidence and not by its size; None if all have too few."""
         paired = self.paired
         if paired and paired.points is not None and paired.low is not None and paired.high is not None:
             return Worth("re-ask", paired.points, paired.low, paired.high, (paired.pairs,), paired.p)
@@ -108,7 +108,7 @@ class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryGroup(NamedTuple):
-    """Memories that are measured as one."""
+    """Memories that are measured together."""
 
     name: str
     of: str
@@ -116,7 +116,7 @@ class MemoryGroup(NamedTuple):
 
 
 class OnRecord(NamedTuple):
-    """What a run learned that a prompt can do without, and every prompt that was answered."""
+    """The learned items that a prompt can do without, and every prompt that was answered."""
 
     reader: LogReader
     items: Mapping[str, MemoryItem]
@@ -124,7 +124,7 @@ class OnRecord(NamedTuple):
     reasked: Reasked
 
     def shown(self) -> dict[str, int]:
-        """Return how many questions saw each item, the most first."""
+        """Return how many questions saw each item, most-shown first."""
         seen = dict[str, set[str]]()
         for asking in self.askings:
             for name in asking.shown & self.items.keys():

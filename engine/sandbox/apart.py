@@ -1,4 +1,4 @@
-"""A function in separate processes: it may raise, hang, exit or eat memory, and the caller just learns why.
+"""Calling a function in separate processes: it may raise, hang, exit or eat memory, and the caller only learns why.
 
 Rules
     - A function with an importable name runs in a fresh interpreter, which imports it. One that this process was given
@@ -44,13 +44,13 @@ class _Said(NamedTuple):
 
 
 class _Place(Protocol):
-    """Where a function runs, one call at a time."""
+    """A place where a function runs, one call at a time."""
 
     def ask(self, values: Sequence[Any], seconds: float) -> _Said:
-        """Return the function's result. Raises `Unreturned` if there is none, and is useless afterwards."""
+        """Return the function's result. Raises `Unreturned` without one, and cannot be used afterwards."""
 
     def end(self) -> None:
-        """End it, whatever it is doing."""
+        """End it, even in the middle of a call."""
 
 
 class Apart:

@@ -10,7 +10,7 @@ from mage_es.events.vocabulary import ToolExample
 
 
 def check_tool(sandbox: Sandbox, source: str, examples: Sequence[ToolExample]) -> str:
-    """Return why a tool must not be used, "" if it gets every one of its examples right (and has some)."""
+    """Return why a tool must not be used, or "" if it has examples and gets them all right."""
     if not examples:
         return "it has no examples"
     for number, example in enumerate(examples, start=1):

@@ -18,8 +18,8 @@ class ToolLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Address space beyond that of the waiting worker."""
     cpu_seconds: int = 2
     wall_seconds: float = 120.0
-    """Wall-clock time. A tool never waits, so this only ends a tool that the machine itself keeps from running; a busy
-    machine, which must not change a result, does not come near it."""
+    """Wall-clock time. A tool never waits, so this only ends a tool that the machine itself keeps from running; a
+    merely busy machine, which must not change a result, never reaches it."""
     source: int = 8_000  # in characters, like the next two
     arguments: int = 4_000
     result: int = 2_000

@@ -6,7 +6,7 @@ input ends.
 
 Rules
     - Every run begins from the same state: what a tool did to its process dies with it.
-    - A child can open nothing: it has its pipe and can get no other descriptor.
+    - A child cannot open anything: it has its pipe and cannot get another descriptor.
     - The same source and arguments give the same outcome, no matter what ran before.
 """
 
@@ -196,9 +196,9 @@ def _cell(value: object) -> str:
 
 
 def to_text(value: Any) -> str:
-    """Return a result as text: strings as they are, whole numbers without a fraction, the rest as JSON."""
+    """Return a result as text: strings unchanged, whole numbers without a fraction, everything else as JSON."""
     if value is None:
-        raise ToolFault("it returned nothing, or no finite number")
+        raise ToolFault("it returned nothing, or a number that is not finite")
     if isinstance(value, str):
         return value
     if isinstance(value, float):
@@ -206,12 +206,12 @@ def to_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (ValueError, RecursionError, TypeError) as error:
-        raise ToolFault("the result is no value that can be written down") from error
+        raise ToolFault("the result cannot be written as text") from error
 
 
 def _number(value: float) -> str:
     if not math.isfinite(value):
-        raise ToolFault("it returned nothing, or no finite number")
+        raise ToolFault("it returned nothing, or a number that is not finite")
     return str(int(value)) if value == int(value) and abs(value) < 2**53 else f"{value:.{_DIGITS}g}"
 
 

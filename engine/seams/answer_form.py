@@ -1,8 +1,8 @@
-r"""Reading the answer in the form that was asked for, which is what `Verdict.strict` compares.
+r"""Reading the answer in the required form, which is what `Verdict.strict` compares.
 
 The first of these that the reply has: the benchmark's own marker, the last line that begins with `Answer:`, the last
 `\boxed{}`, the last line. `extraction.py` reads leniently, and may change; this decides figures that are compared with
-other people's, and may not.
+published ones, and must not.
 """
 
 import re
@@ -19,7 +19,7 @@ _BRACE = re.compile(r"(\\boxed)?\{|\}")
 
 
 def answer_in_form(reply: str, native: Callable[[str], str | None] = lambda text: None) -> str:
-    """Return the answer, "" if there is none. `native` returns what follows the benchmark's own marker. Never raises.
+    """Return the answer, or "". `native` returns what follows the benchmark's own marker. Never raises.
 
     A reply that is right in this form is right, whatever else it says.
     """
@@ -38,7 +38,7 @@ def without_leading_reasoning(reply: str) -> str:
 
 
 def last_boxed(text: str) -> str | None:
-    r"""Return the content of the last `\boxed{}` whose braces balance, None without one."""
+    r"""Return the content of the last `\boxed{}` whose braces balance, or None."""
     opened, last = list[re.Match[str]](), (-1, 0)
     for brace in _BRACE.finditer(text):
         if brace[0] != "}":

@@ -23,13 +23,13 @@ Split = Literal["evolution", "test"]
 SPLITS: tuple[Split, ...] = ("evolution", "test")
 TaskTypeSource = Literal["metadata", "input", "gold", "none"]
 ONE_TYPE = "task"
-"""The single task type of questions that have none of their own."""
+"""The single task type of questions without one."""
 TEST_SHARE = 0.3
 """The share of a benchmark with one split that is never learned from."""
 LONGEST_REPLY = 1_000_000
 """Most characters of a reply that is scored by rule."""
 FAILED = "scorer failed"
-"""The kind of reason that is given if a scorer gave no score."""
+"""The kind of reason if a scorer gave no score."""
 _LONGEST_ANSWER, _LONGEST_WHY, _SHOWN = 20_000, 400, 1500
 ContextRole = Literal["material", "instruction", "question"]
 
@@ -39,11 +39,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     `task_type` is the benchmark's own label; the benchmark's `task_type_source` says what it is made from. It is "" if
     that metadata is missing: such a question is typed from its text. `meta` is what else the scorer must know, and who
-    gave the right answer (`by`). `stub`
-    is the end of a question that breaks off where its answer belongs, left out if the learner is to reason first;
-    `titles` are those of the context's paragraphs, if any. `subject` is the person or customer whose texts these are,
-    "" for none: they are encrypted and can be erased. `family` names a group of phrasings, where known; the exam
-    reports families that evolution never shows separately.
+    gave the right answer (`by`). `stub` is the end of a question that stops where its answer belongs, omitted if the
+    learner should reason first; `titles` are those of the context's paragraphs, if any. `subject` is the person or
+    customer whose texts these are, "" for none: they are encrypted and can be erased. `family` names a group of
+    phrasings, where known; the exam reports families that evolution never shows separately.
     """
 
     id: str
@@ -62,7 +61,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """A question that is in no split because another one has nearly or exactly its text."""
+    """A question that was left out of every split because another one has nearly or exactly its text."""
 
     id: str
     of: str
@@ -74,7 +73,7 @@ class Repeat(msgspec.Struct, frozen=True):
 
 def is_test(question_id: str) -> bool:
     """[section 4, STBench, the split] The hash of file and position decides: three tenths are the test split. So the
-    division is the same on every machine, and adding questions moves no other question to another split.
+    division is the same on every machine, and adding questions does not move others to another split.
     """
     return hash_share(question_id) < TEST_SHARE
 
@@ -86,10 +85,10 @@ def hash_share(question_id: str) -> float:
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A scorer's verdict. `answer` is what was extracted from the reply ("" if nothing); score in [0, 1].
-    `strict`: it is right by upstream's own rule, or right in exactly the form that was asked for (`answer_form.py`).
+    `strict`: it is right by upstream's own rule, or right in exactly the required form (`answer_form.py`).
 
     `undecided` means that the rule cannot tell, but a judge may; if none does, the answer is neither right nor wrong
-    and teaches nothing. It is `failed` if the scorer itself is to blame: several in a row stop a run. `why` says why: a
+    and teaches nothing. It is `failed` if the scorer itself is at fault; several in a row stop a run. `why` says why: a
     kind, by which such answers are counted, and after a colon the details; for any other verdict it is what `show`
     prints, and is not logged, since it may give the right answer away. A `near_miss` is wrong by the rule, unless a
     judge disagrees. `by` is who decided: `rule` or a judge's model. `passing` is the least score of a correct answer.
@@ -159,7 +158,7 @@ def _end_of(reply: str) -> str:
 
 
 def nowhere(question: Question) -> bool:
-    """Cross-check no question: what the rule decides is final."""
+    """Cross-check no question: the rule's decision is final."""
     return False
 
 
@@ -169,7 +168,7 @@ def everywhere(question: Question) -> bool:
 
 
 class Traits(NamedTuple):
-    """What the rules must know about the kind of benchmark; these values hold for one that lacks an attribute."""
+    """What the rules must know about the kind of benchmark; these are the defaults for missing attributes."""
 
     context_role: ContextRole = "material"
     """What a question's `context` holds: `material` that the answer is drawn from, `instruction` if it is the same for
@@ -179,7 +178,7 @@ class Traits(NamedTuple):
     instruction: str = "Reason step by step."
     """How to work towards the answer, if the prompt leaves room for it. A skill's own instruction replaces it."""
     labels: int = 0
-    """How many answers there are to choose from, the same for every question; 0: no such list."""
+    """How many answers there are to choose from, the same for every question; 0 without such a list."""
     is_type_asked: bool = False
     """Whether a question's text says what type it is, as when each type is a task of its own: then neither its type nor
     its id reveals more about the answer than the question does."""
@@ -200,17 +199,18 @@ def column_roles_of(benchmark: Benchmark) -> Mapping[str, str]:
 
 
 def options_of(question: Question) -> int:
-    """Return how many options a question itself offers, 0 for none."""
+    """Return how many options a question itself offers, or 0."""
     return len(json.loads(question.meta.get("options", "{}")))
 
 
 def giver_of(question: Question) -> str:
-    """Return who gave a question's right answer, "" if that is not known."""
+    """Return who gave a question's right answer, or "" if unknown."""
     return question.meta.get("by", "")
 
 
 def extract_of(benchmark: Benchmark) -> Callable[[str], str]:
-    """Return what reads the final answer from a reply: the benchmark's own `extract`, else `plain_answer`."""
+    """Return the function that reads the final answer from a reply: the benchmark's own `extract`, else
+    `plain_answer`."""
     own: Callable[[str], str] = getattr(benchmark, "extract", plain_answer)
     return own
 
@@ -227,7 +227,7 @@ class Benchmark(Protocol):
     answer_format: str
     """One sentence that tells the model how to end its answer, such as `Finish with a line such as "Answer: <Oslo>".`:
     the text between < and > is an example of an answer, which prompts show without these two marks; the rest is also
-    the form in which worked examples end. Choose one that is hardly ever right, as a small model may copy it; for
+    the form in which worked examples end. Choose one that is hardly ever right, since a small model may copy it; for
     numbers give none (`a line that has "#### <>" and then the number`)."""
     data_sha256: str
     """Hash of everything that was read, or of the generator's version and seed."""

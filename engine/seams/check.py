@@ -6,12 +6,12 @@ import msgspec
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One claim that holds, or what breaks it.
+    """One claim, and whether it holds.
 
-    `measured` and `bound`, in words, are what was found and what is allowed; `seq` is the first event that breaks it
-    (0: none, or unknown), in the log of the run or, for an exam, in its own. `damaged` says that bytes are not what was
-    written, so that the claim can be neither true nor false. A `doubt` breaks nothing: something is odd but may be
-    honest, or could not be checked here.
+    `measured` and `bound` say what was measured and what is allowed; `seq` is the first event that breaks it (0: none,
+    or unknown), in the log of the run or, for an exam, in its own. `damaged` says that bytes are not what was written,
+    so that the claim can be neither true nor false. A `doubt` is not a failure: something is odd but may be honest, or
+    could not be checked here.
     """
 
     name: str

@@ -6,13 +6,13 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Seconds that never go back, and a way to let them pass."""
+    """A monotonic clock in seconds, and a way to wait."""
 
     def now(self) -> float:
-        """Return seconds since some moment."""
+        """Return the seconds since an arbitrary moment."""
 
     async def sleep(self, seconds: float) -> None:
-        """Return once that many seconds have passed."""
+        """Wait that many seconds."""
 
 
 class SystemClock:

@@ -3,8 +3,8 @@
 Rules
     - One environment object is one episode of one task; it is deterministic: the same task and actions give the same
       observations, rewards and score, in any process. So an episode is kept as its actions and replayed.
-    - A reply that names no action is a step as well (`step(None)`): what it costs is up to the environment.
-      It is counted, and the share of such replies is part of every report.
+    - A reply that names no action is also a step (`step(None)`): its cost is up to the environment. It is counted, and
+      the share of such replies is part of every report.
     - Nothing that an environment shows may reveal the reference solution.
 """
 
@@ -46,8 +46,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What one step led to. `effect` is one line about this step alone ("" if the environment gives none), `reward` its
-    own reward, and `achievements` those that it reached for the first time.
+    """The result of one step. `effect` is one line about this step alone ("" if the environment gives none), `reward`
+    its own reward, and `achievements` those that it reached for the first time.
     """
 
     observation: Observation
@@ -81,7 +81,7 @@ class TellsResult(Protocol):
     """The score from which an episode counts as correct."""
 
     def result(self) -> str:
-        """Return the episode's result so far in words; this becomes the verdict's answer."""
+        """Return the episode's result so far as text; this becomes the verdict's answer."""
 
 
 class SequentialBenchmark(Benchmark, Protocol):
@@ -118,7 +118,7 @@ def tells_result(environment: Environment | TellsResult) -> TypeGuard[TellsResul
 
 
 NO_ACTION = "(no action)"
-"""What transcripts show as the action of a reply that names none."""
+"""What transcripts show for a reply that names no action."""
 
 
 def transcript_line(action: str | None, effect: str) -> str:

@@ -1,8 +1,8 @@
 r"""Finding the final answer in a reply, for every benchmark: what the reply says, its marks, its conclusion.
 
 Theory of operation
-    1. `said` keeps what is said to the reader. Reasoning blocks, a chat template's tokens with all that follows,
-       further questions that the model asks itself after its answer, and placeholders (`<number>`, `[your answer]`)
+    1. `said` keeps what addresses the reader. Reasoning blocks, a chat template's tokens and everything after them,
+    further questions that the model asks itself after its answer, and placeholders (`<number>`, `[your answer]`)
        are dropped.
     2. A mark is a place that says "here is the answer": `<answer>`, `Finish[...]`, `\boxed{}`, a line `Answer:` or
        `## Final answer`, "the answer is", a JSON key `answer`, and what a benchmark adds (`####`). No mark is stronger
@@ -155,7 +155,7 @@ def nothing(text: str) -> Iterator[tuple[int, str]]:
 
 
 def final_answer(reply: str, native: Finder = nothing) -> str:
-    """Return the final answer in a reply as text, "" if there is none. Never raises."""
+    """Return the final answer in a reply as text, or "". Never raises."""
     text = said(reply, native)
     return trimmed(next(marked(text, native), None) or conclusion(text))
 
@@ -178,7 +178,7 @@ def plain_answer(reply: str) -> str:
 
 
 def said(reply: str, native: Finder = nothing) -> str:
-    """Return what a reply says: no reasoning, no template tokens, no questions that the model went on to ask itself."""
+    """Return what a reply says: no reasoning, no template tokens, no further questions that the model asks itself."""
     text = without_reasoning(reply)
     if front := _TOKENS_IN_FRONT.match(text):
         text = text[front.end() :]
@@ -208,8 +208,7 @@ def _without_placeholders(text: str) -> str:
 
 
 def without_reasoning(reply: str) -> str:
-    """Return the reply without its reasoning blocks, wherever they are; a block that is never closed takes all the
-    rest.
+    """Return the reply without its reasoning blocks, wherever they are; an unclosed block takes the rest of the reply.
 
     Some chat templates open the block in the prompt: then the reply only closes it.
     """
@@ -282,8 +281,7 @@ def only_names(content: str) -> bool:
 
 
 def conclusion(text: str) -> str:
-    """Return the last line (if very long, its end) that has a letter or a digit besides its marks, "" if there is
-    none."""
+    """Return the last line (if very long, its end) that has a letter or a digit besides its marks, or ""."""
     lines = (line[-_LONGEST_LINE:] for line in reversed(text.splitlines()) if line.strip())
     return next((line for line in lines if re.search(r"\w", _without_marks(line))), "")
 
@@ -331,7 +329,7 @@ def _tagged(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _json_value(value: str) -> str:
-    """Return a JSON value as text; models write LaTeX with one backslash or two, and line breaks as they are."""
+    """Return a JSON value as text; models write LaTeX with one backslash or two, and line breaks unescaped."""
     if value[0] not in "\"'[":
         return "" if value == "null" else value
     if value[0] == "[":

@@ -47,7 +47,7 @@ OUTAGES: frozenset[FaultKind] = PASSING - {"no_room"}
 """Kinds that may mean that the provider is down."""
 
 HOPELESS: frozenset[FaultKind] = frozenset({"denied", "missing"})
-"""Kinds that every further call would meet too."""
+"""Kinds that would affect every later call too."""
 
 _TOO_LONG = (
     "context length",  # OpenAI, vLLM, SGLang, Mistral
@@ -108,7 +108,7 @@ class ModelFault(Exception):
 
 
 def fault_of_status(status: int, message: str, *, retry_after: str | None = None, date: str | None = None) -> Fault:
-    """Return the fault of an HTTP error status; `retry_after` and `date` are headers of the response."""
+    """Return the fault for an HTTP error status; `retry_after` and `date` are headers of the response."""
     return Fault(_kind_of(status, message), shortened(message), status, _seconds(retry_after or "", date or ""))
 
 
@@ -131,7 +131,7 @@ def _kind_of(status: int, message: str) -> FaultKind:
 
 
 def _seconds(retry_after: str, date: str) -> float:
-    """Return the seconds of a `retry-after` header, a number or a date: 0 for nonsense, a year at most.
+    """Return the seconds in a `retry-after` header, a number or a date: 0 if invalid, a year at most.
 
     A date is compared with the response's own (`date`), since this machine's clock may be wrong.
     """

@@ -1,11 +1,11 @@
 """Whether a reply that was cut at its limit had begun to repeat itself: the same line, sentence or pair of words to its
 end.
 
-Greedy decoding that has said the same thing a few times says it for ever, so a longer limit buys more of the same. A
-loop is an ending that is periodic in its words and signs: one stretch, at least four times, word for word. What merely
-resembles it has another word each time: the rows of a table, the items of an enumeration. Numbers that only count
-(`17.`, `Step 18:`) are left out. A matrix of zeros or a sum of ones may be intended: it counts as a loop only if it is
-very long.
+Greedy decoding that has said the same thing a few times says it forever, so a longer limit only buys more of the same.
+A loop is an ending that is periodic in its words and signs: one stretch, at least four times, word for word. What
+merely resembles it has another word each time: the rows of a table, the items of an enumeration. Numbers that only
+count (`17.`, `Step 18:`) are left out. A matrix of zeros or a sum of ones may be intended: it counts as a loop only if
+it is very long.
 """
 
 import re
@@ -18,7 +18,7 @@ _TOKEN = re.compile(r"\w{1,16}|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2}|\d{3}|[^\w,;:.|&\\()\[\]{}+*\"'-]")
 _TIMES = 4
 _LEAST, _LEAST_BARE = 200, 2_400
-"""How many characters a loop has at least, without blanks."""
+"""The least number of characters in a loop, without blanks."""
 _BARE = 3
 """A stretch with fewer distinct letters and digits than this, and only the signs of lists, tables and sums, is bare."""
 
@@ -41,7 +41,7 @@ def _length(tokens: Sequence[str]) -> int:
 
 
 def _repeated(tokens: Sequence[str]) -> list[int]:
-    """Return for each place how many tokens from there on match the start of the sequence (the Z-function)."""
+    """Return for each position how many tokens from there on match the start of the sequence (the Z-function)."""
     found = [0] * len(tokens)
     start = end = 0
     for place in range(1, len(tokens)):

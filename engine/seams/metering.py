@@ -29,7 +29,7 @@ class EmbeddingAttempt(NamedTuple):
 
     @property
     def completion(self) -> Completion | None:
-        """The reply as a budget counts it, None if there was none."""
+        """The reply as a budget counts it, or None."""
         if self.failed:
             return None
         return Completion(text="", input_tokens=self.input_tokens, output_tokens=0)
@@ -44,7 +44,7 @@ class SpendingGuard(Protocol):
     def holding(
         self, model: str, request: Request, *, in_batch: bool = False
     ) -> AbstractContextManager[Callable[[Completion], None]]:
-        """Hold back what the call may cost while the block runs; call its value with the reply to book the real cost.
+        """Reserve what the call may cost while the block runs; call its value with the reply to book the actual cost.
 
         Entering the block raises `BudgetReached` if the budget does not allow the call.
         """

@@ -25,20 +25,20 @@ RAISE = 2
 LONGEST_REPLY, MOST_TOKENS = 2_000_000, 2**40
 """Characters and tokens of a reply: far more than any call's `max_tokens` gives, far fewer than an event may hold."""
 BETWEEN_TURNS = "\n\n"
-"""What ends a message in a prompt of several; it is not part of the message."""
+"""The end of each message in a prompt of several; it is not part of the message."""
 _LENGTH, _LOOP = "length", "loop"
 _REACHED = 0.9
-"""From this share of its limit on, a cut reply counts as cut by that limit and not by the model's context."""
+"""A truncated reply with at least this share of its limit counts as cut by that limit, not by the model's context."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One call. `reply_schema` is the JSON schema of a typed reply, "" for any text. The prompt says what its fields
-    mean; a client enforces the schema, or says it in words (`in_words` of engine/providers/clients.py).
+    mean; a client enforces the schema, or describes it in words (`in_words` of engine/providers/clients.py).
 
     `system` is the system message, `prompt` the user's. What many calls share is in `system`, byte for byte, since a
-    provider's cache keeps what prompts begin with. `turns` are the offsets in `prompt` at which another message begins:
-    user and assistant take turns, and the user has the first and the last. `sample` numbers several replies to one
-    prompt, from 0; a seeded model adds it to its seed, so that they differ.
+    provider's cache works on prefixes. `turns` are the offsets in `prompt` at which another message begins: user and
+    assistant take turns, and the user has the first and the last. `sample` numbers several replies to one prompt, from
+    0; a seeded model adds it to its seed, so that they differ.
     """
 
     prompt: str
@@ -67,7 +67,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def terms(self) -> str:
-        """What is hashed beside the messages' text: how the model samples, and where the messages begin."""
+        """What is hashed besides the messages' text: how the model samples, and where the messages begin."""
         given = (repr(self.temperature), str(self.max_tokens), self.reply_schema)
         others = (*([str(self.sample)] if self.sample else ()), *([f"turns {self.turns}"] if self.turns else ()))
         return "\x00".join((*given, *others))
@@ -134,10 +134,10 @@ async def reply_of(model: Model, request: Request) -> Completion:
 
 
 class Preflight:
-    """What a model may be asked before a run begins with it. The defaults know nothing: derive from this to answer."""
+    """What a model can tell before a run begins with it. The defaults tell nothing: derive from this to answer."""
 
     def context(self) -> int:
-        """Return how many tokens a prompt and its reply may have together, 0 if that is not known."""
+        """Return how many tokens a prompt and its reply may have together, or 0 if unknown."""
         return 0
 
     async def require_served(self) -> list[str]:
@@ -146,7 +146,7 @@ class Preflight:
         return []
 
     async def require_room(self, first: Callable[[], Request]) -> None:
-        """Raise `PrerequisiteError` if a run's first prompt is too long, for a model that only itself counts tokens."""
+        """Raise `PrerequisiteError` if a run's first prompt is too long, for a model whose tokens only it can count."""
 
 
 @runtime_checkable
@@ -197,7 +197,7 @@ def is_cut(stop_reason: str) -> bool:
 
 
 def reason_of(reply: Completion | ModelCalled) -> Literal["", "truncated", "looped", "empty", "refused"]:
-    """Return what a reply lacks to be an answer, "" if nothing."""
+    """Return what a reply lacks to be an answer, or ""."""
     if is_cut(reply.stop_reason):
         return "looped" if reply.stop_reason == _LOOP else "truncated"
     if reply.stop_reason == "refused":
@@ -206,8 +206,9 @@ def reason_of(reply: Completion | ModelCalled) -> Literal["", "truncated", "loop
 
 
 def asked_again(request: Request, reply: Completion | ModelCalled, *, most: int) -> Request | None:
-    """Return the request to make after a reply that is not an answer, None if another would change nothing. One cut at
-    its limit is repeated with `most` tokens, if that is more, unless it looped; one without text, unchanged."""
+    """Return the request to make after a reply that is not an answer, or None if repeating is pointless. After a reply
+    cut at its limit it has `most` tokens, if that is more, unless the reply looped; after one without text it is
+    unchanged."""
     if reply.stop_reason != _LENGTH:
         return request if reply.stop_reason == "end" and not reply.text.strip() else None
     # Without token counts it is unknown what cut it.

@@ -11,7 +11,7 @@ from mage_es.engine.seams.model import BETWEEN_TURNS, Request
 from mage_es.events.vocabulary import Sent, Span
 
 _HEAD = re.compile(r"## [^\n]{1,80}\n\n|```json\n[^\n]*\n```")
-"""What ends a piece: a heading, or the block of a guidance prompt, after which a repair may follow."""
+"""The end of a piece: a heading, or the block of a guidance prompt, which a repair may follow."""
 _TERMS = ("temperature", "max_tokens", "reply_schema", "sample")
 
 
@@ -24,14 +24,14 @@ class Snippet(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The pieces of a request and the places at which another message begins, as `Sent` has them."""
+    """The pieces of a request and the offsets at which another message begins, as in `Sent`."""
 
     pieces: tuple[Snippet, ...] = ()
     begins: tuple[int, ...] = ()
 
     @property
     def sent(self) -> Sent:
-        """What is recorded of them before their texts have numbers: the texts themselves."""
+        """The recorded form before the texts have numbers: the texts themselves."""
         return Sent(begins=self.begins, texts=tuple(piece.text for piece in self.pieces))
 
 

@@ -36,7 +36,7 @@ NOTHING_ACHIEVED = "nothing"
 
 
 class Sightings(NamedTuple):
-    """What an episode revealed, each once, in the order in which it was seen."""
+    """What an episode revealed, each once, in order of appearance."""
 
     entities: tuple[Entity, ...]
     relations: tuple[Relation, ...]
@@ -62,7 +62,7 @@ def sightings(environment: Environment, actions: Iterable[str | None]) -> Sighti
 
 
 def play_actions(environment: Environment, reply: str) -> Verdict:
-    """`reply` has one action per line; a line without an action is a step as well."""
+    """`reply` has one action per line; a line without an action is also a step."""
     environment.reset()
     achieved: list[str] = []
     for line in filter(str.strip, reply.splitlines()):

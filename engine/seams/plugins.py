@@ -1,4 +1,4 @@
-"""Parts of your own: what installed packages offer by entry point, our wings among them.
+"""Plug-ins: what installed packages offer by entry point, including our wings.
 
     group                  what the entry point is
     mage_es.benchmarks     a `Definition`, a `BenchmarkEntry` (with models and sizes of its own), a `BenchmarkFamily`,
@@ -24,11 +24,11 @@ Rules
     - No part of a plugin is imported before it is asked for by name.
     - A run stores a benchmark's questions when it begins, and later sessions take them from there. A benchmark that is
       a function is opened again by each, since it may have more than questions; one with `reopen` is not.
-    - What is ours cannot be replaced: its names take precedence.
+    - Our own parts cannot be replaced: their names take precedence.
     - What the rules must know of a benchmark's kind is an attribute of it (`Traits` in engine/seams/benchmark.py).
     - An embedder whose calls cost something has a `meter` too (engine/seams/metering.py); any other costs nothing. A
       `Server` of vectors gets one.
-    - A model or an embedder with an attribute `OPTIONS` takes these and no others; without it, it checks its own.
+    - A model or an embedder with an attribute `OPTIONS` takes only these; without it, it checks its own.
     - A model may derive from `Preflight` (engine/seams/model.py), to say before a run whether it can be asked.
 """
 
@@ -84,7 +84,7 @@ class EntryPoint(NamedTuple):
 
 @functools.cache
 def installed() -> Mapping[str, Mapping[str, EntryPoint]]:
-    """Return all entry points by group and name; of two with one name ours is taken, else the first."""
+    """Return all entry points by group and name; if two have the same name, ours wins, else the first."""
     # `importlib.metadata` takes several times as long to import as this takes, and every command line needs it.
     found = sorted(_all_entries(), key=lambda each: not each[1].is_ours)
     groups: dict[str, dict[str, EntryPoint]] = {}
@@ -148,7 +148,7 @@ def load(group: Group, name: str) -> Any:
 def verb(name: str) -> Any:
     """Return the function of a wing. Raises `PrerequisiteError` where that wing is not installed."""
     if name not in plugins("mage_es.verbs"):
-        raise PrerequisiteError(f"{name} is not installed here, as its wing was deleted: install mage-es again.")
+        raise PrerequisiteError(f"{name} is not installed here, because its wing was deleted: reinstall mage-es.")
     return load("mage_es.verbs", name)
 
 

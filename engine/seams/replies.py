@@ -1,11 +1,12 @@
-"""Typed replies: the JSON value in what a model wrote, however wrapped, as the type that was asked for.
+"""Typed replies: the JSON value in what a model wrote, however wrapped, as the requested type.
 
 Rules
     - Thinking is not part of a reply, whether or not it is closed.
-    - Of several values that fit the last counts, as with answers: a model may draft before it settles. A value with
+    - If several values fit the last counts, as with answers: a model may draft before it decides. A value with
       none of a form's fields does not fit it.
     - A reply that the model itself ended is repaired: quotes, commas, Python's literals, brackets missing at the very
-      end. One that was cut off is not: half a list would pass for all of it. In a cut reply only complete values count.
+      end. A truncated one is not: half a list would pass for all of it. In a truncated reply only complete values
+      count.
     - A tool call, in any model family's form, is read as its arguments.
 """
 
@@ -28,14 +29,14 @@ _BEGINS = re.compile(r"""\{(?=\s*(?:["'“}]|[A-Za-z_]\w*\s*:))|\[(?=\s*["'“{]
 """Where a JSON value may begin, as opposed to a brace or bracket in prose or TeX."""
 _WRAPPED = ("```", "</")
 _DELIMITED = re.compile(r"""\s*(?:[:\]}`<]|/[/*]|\Z|,\s*(?:["'“{}\[\]\d/-]|\Z|(?i:true|false|null|none)\b|\w+\s*:))""")
-"""What follows the end of a quoted text, but rarely a quotation mark within one."""
+"""What follows the end of a quoted text, and rarely a quotation mark inside one."""
 _MARK = re.compile(r'(?<!\\)"')
 _PARAMETER, _PARAMETER_ENDS = re.compile(r"""<parameter(?:\s+name)?=["']?([\w.-]+)["']?>"""), "</parameter>"
 """The tags around a parameter in Claude's `<invoke>` and Qwen's `<function=...>`."""
 _PAYLOADS = ("arguments", "parameters", "input", "function", "tool_calls")
 """The names under which a tool call has its arguments: OpenAI, Qwen and Mistral; Llama; Claude."""
 _MOST_REPAIRS, _LONGEST_REPAIR = 8, 30_000
-"""How many values of a reply are repaired at most, and their characters in total; whatever comes after must be JSON."""
+"""The most values of a reply that are repaired, and their total characters; anything after that must be JSON."""
 _MOST_BROKEN, _LONGEST = 200, 100_000
 """How many false starts a reply may have before it counts as holding no value, and how many characters of its end are
 read."""
@@ -53,7 +54,7 @@ def schema_of(form: type[Any]) -> str:
 
 
 def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tuple[Reply | None, str]:
-    """Return what a reply says as `form`, a struct, or None and the problem."""
+    """Return a reply's content as `form`, a struct, or None and the problem."""
     problem = "the reply holds no JSON object"
     depth = -1
     fields = inspect.type_info(form)
@@ -135,8 +136,7 @@ class _Value:
 
 
 def _end_of_text(reply: str, start: int, quote: str) -> int:
-    """Return where a quoted text ends, -1 for nowhere: at a quotation mark before a delimiter, since models forget to
-    escape."""
+    """Return where a quoted text ends, or -1: at a quotation mark before a delimiter, since models forget to escape."""
     at = start + 1
     while at < len(reply):
         if reply[at] == "\\":

@@ -1,8 +1,9 @@
-"""What names a model: `provider/model?option=value&option=value`, such as `openai/qwen3?base_url=http://localhost:8000/v1`.
+"""The name of a model: `provider/model?option=value&option=value`, such as
+`openai/qwen3?base_url=http://localhost:8000/v1`.
 
 Rules
     - A spec is recorded with the run and with every call, so it never holds a key: keys come from the environment.
-    - An unknown option, one given twice or an impossible value is an error, and never ignored.
+    - An unknown option, a repeated one or an impossible value is an error, and never ignored.
 """
 
 import math
@@ -22,12 +23,12 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def is_embedded(spec: str) -> bool:
-    """Return whether a spec names a player of ours, which answers by rule."""
+    """Return whether a spec names one of our players, which answer by rule."""
     return spec.startswith("builtin/")
 
 
 class ModelSpec(NamedTuple):
-    """A spec in parts. `text` is the whole spec as it was given; `tier` is what it is opened for, if for anything."""
+    """A spec in parts. `text` is the whole spec as it was given; `tier` is what it is opened for, if known."""
 
     provider: str
     model: str
@@ -69,7 +70,7 @@ class ModelSpec(NamedTuple):
         return value
 
     def thinking(self) -> Literal["auto", "on", "off"] | int:
-        """Return whether a model is to think before it answers, or in how many tokens; `auto`: the model's default.
+        """Return whether a model should think before it answers, or in how many tokens; `auto`: the model's default.
 
         Raises `UsageError`.
         """
@@ -99,7 +100,7 @@ def spec_of(group: Group, text: str) -> ModelSpec:
 
 
 def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None] | None = None) -> ModelSpec:
-    """Return a spec in parts; `known` are the providers and the options that each takes (None: it checks its own), by
+    """Return a spec in parts; `known` maps providers to the options that each takes (None: it checks its own), by
     default any.
 
     Raises:
@@ -116,7 +117,7 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None] | None = 
     if provider not in known:
         raise UsageError(
             f"There is no provider {provider!r} (in {named!r}).{nearest(provider, list(known))} "
-            "A model object of your own is given from Python, each time: models=... or execution=..."
+            "Pass your own model object from Python, each time: models=... or execution=..."
         )
     options = _options(named, query)
     taken = known[provider]
@@ -134,14 +135,13 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None] | None = 
         _require_address(named, options["base_url"])
     if not _VARIABLE.fullmatch(options.get("key_env", "_")):
         raise UsageError(
-            f"{named}: key_env is the name of the environment variable that holds the key, such as MY_KEY; it was "
-            "given something else."
+            f"{named}: key_env must be the name of the environment variable that holds the key, such as MY_KEY."
         )
     return ModelSpec(provider, model, options, text)
 
 
 def _require_address(named: str, url: str) -> None:
-    """Refuse a base_url that holds a secret, or that no request can be sent to."""
+    """Refuse a base_url that contains a secret, or that requests cannot be sent to."""
     try:
         address = urlsplit(url)
         is_reachable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
@@ -165,5 +165,5 @@ def _options(named: str, query: str) -> dict[str, str]:
     options = dict(pairs)
     for option in options:
         if [name for name, _ in pairs].count(option) > 1:
-            raise UsageError(f"{named}: {option} is given twice. Keep one of the two.")
+            raise UsageError(f"{named}: {option} is given twice. Keep one of them.")
     return options

@@ -1,4 +1,4 @@
-"""The paragraphs that come with a question, as its own corpus."""
+"""A question's own paragraphs as a corpus."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ RECORD = "record"
 
 
 class SearchSpec(NamedTuple):
-    """A spec in parts: `provider/place?option=value`; `text` is the whole of it."""
+    """A spec in parts: `provider/place?option=value`; `text` is all of it."""
 
     provider: str
     place: str
@@ -40,7 +40,7 @@ class Searches:
 
         Raises:
             PrerequisiteError: It is missing.
-            UsageError: Each question's own paragraphs are to be searched, and none of `questions` has any.
+            UsageError: Each question's own paragraphs should be searched, but none of `questions` has any.
         """
         from mage_es.engine.search.record import have_paragraphs
 

@@ -1,1 +1,1 @@
-"""Runs that answer with what they learned: how one is frozen, which are served, who may ask, what it recorded."""
+"""Runs that answer with what they learned: freezing one, which are served, who may ask, what they recorded."""

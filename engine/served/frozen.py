@@ -1,4 +1,4 @@
-"""A run's state at a marker, frozen, and what it puts before a question.
+"""A run's state at a marker, frozen, and the prompts that it gives for questions.
 
 No model is called and nothing is recorded; questions come from the run's own folder.
 """
@@ -43,7 +43,7 @@ from mage_es.projections.fold import State
 
 _FIRST = "What is first looked up is computed then."
 _KEPT = 4
-"""How many closed iterations of a served run have their states kept."""
+"""How many closed iterations' states of a served run are kept."""
 
 
 class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,9 +55,9 @@ class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run puts before a question: the search arm with its propensity, the memories with their cosines, and the
+    """What a run gives for a question: the search arm with its propensity, the memories with their cosines, and the
     messages of the first call, as {"role": ..., "content": ...}; none if the route begins without a call. `nearest` is
-    the cosine of the nearest memory (-1: there is none) and `floor` the least that a memory must have (0: anything).
+    the cosine of the nearest memory (-1 without memories) and `floor` the least that a memory must have (0: anything).
     `reason` says why there are no memories; empty if there are some. `evidence` is what the anchors showed about what
     was learned, against the bare prompt."""
 
@@ -87,12 +87,12 @@ class Recalled(NamedTuple):
     probability: float
     memories: tuple[str, ...]
     similarities: tuple[float, ...] = ()
-    """Of each memory, in order; 0 for a principle, which no search finds."""
+    """The cosine of each memory, in order; 0 for a principle, which is not searched for."""
     nearest: float = 0.0
     floor: float = 0.0
     read_from: int = 0
     read_to: int = 0
-    """Where the part of the text is that was nearest to a memory, in characters; 0 and 0 if nothing was looked up."""
+    """The range of the text that was nearest to a memory, in characters; 0 and 0 if nothing was looked up."""
     is_bare: bool = False
 
     @property
@@ -171,8 +171,8 @@ class FrozenRun:
         """Return what this state has for a turn of a conversation, which may have been asked in learning too.
 
         It goes by the reading of the text that is nearest to a memory (rules/wording.py); `shared` are the numbers of
-        characters at its beginning and end that other turns of its client have too. With a name to `draw` by, the arm
-        is drawn as in learning; otherwise it is the one that has proved best. `client` is the key that asks.
+        characters at its beginning and end that other turns of its client share. With a name to `draw` by, the arm is
+        drawn as in learning; otherwise it is the one that has proved best. `client` is the key that asks.
 
         Raises `UsageError` for a task type that the run does not have.
         """
@@ -202,7 +202,7 @@ class FrozenRun:
         return found._replace(arm=choice.arm, probability=choice.probability, memories=kept, similarities=near)
 
     def warm(self) -> None:
-        """Precompute what the first question of each task type would otherwise wait for."""
+        """Precompute what the first question of each task type would have to wait for."""
         self.recalled(_FIRST)
         for name in sorted(self.task_types):
             command = self._plan_command([_question("ask", _FIRST)], name, frozen=True, phase="serve")
@@ -210,7 +210,7 @@ class FrozenRun:
             choosing.search(command.asked[0], self.state.graph.skill_for_task(name))
 
     def bundle(self, question: str, task_type: str | None = None) -> BundleReport:
-        """Return what this state puts before a question; by default its task type is predicted from its text.
+        """Return what this state gives for a question; by default its task type is predicted from its text.
 
         Raises `UsageError` for an empty question, and for a task type that the run does not have.
         """
@@ -336,7 +336,7 @@ UNTESTED = "Not tested against the bare prompt: no question was asked both ways.
 
 
 def evidence_of(state: State, task_type: str) -> str:
-    """Return in words what the pairs showed about what was learned for a task type, and so what is served."""
+    """Return a sentence on what the pairs showed about what was learned for a task type, and so what is served."""
     record = state.benefit.record(task_type)
     if record is None:
         return UNTESTED

@@ -35,7 +35,7 @@ class InferenceReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recorded(NamedTuple):
-    """What a log has about an inference, and `started`, the process that served it."""
+    """What a log records about an inference, and `started`, the process that served it."""
 
     started: ServingStarted
     opened: InferenceOpened

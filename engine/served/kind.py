@@ -6,7 +6,7 @@ from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 
 SUFFIX = "-served"
-"""What the name of a served run adds to that of its parent."""
+"""The suffix that a served run's name adds to its parent's."""
 
 
 def is_served(reader: LogReader) -> bool:

@@ -1,4 +1,4 @@
-"""The settings of a served run: where it listens, what answers, which memories go into requests, what is recorded."""
+"""The settings of a served run: its address, the upstream, which memories go into requests, what is recorded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     """What `mage-es serve` does; outside of that command each name of a setting begins with `serve_`."""
 
     upstream: str = ""
-    """Server that answers, such as https://api.openai.com."""
+    """Upstream server, such as https://api.openai.com."""
     at: str = "latest"
     """State to serve: start, iter-9, latest."""
     name: str = ""
@@ -21,7 +21,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     learn: Literal["off", "log", "propose"] = "log"
     """Feedback is refused, recorded, or may also propose memories."""
     keys: str = ""
-    """File that says who may ask, and which run answers them; it is read again when it changes."""
+    """File of keys: who may ask, and which run answers them; it is read again when it changes."""
     host: str = "127.0.0.1"
     """Address to listen at."""
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 8321

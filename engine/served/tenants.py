@@ -57,7 +57,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     served_run: str = ""
     """Run that records what this key does; empty for RUN-served. Keys with the same run are one tenant."""
     upstream_key_env: str = ""
-    """Variable that holds the key sent to the upstream in its place; empty for none."""
+    """Variable that holds the key to send to the upstream instead; empty for none."""
     trust: Trust = "scores"
     """What its feedback may do: with `full` it rates and writes (demonstrations), with `scores` it rates, with `none`
     it is only recorded."""
@@ -80,7 +80,7 @@ class KeyRing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     hosts: tuple[str, ...] = ()
     """Names of this server under which other machines reach /mcp, each with any port."""
     operator_sha256: _Digest | Literal[""] = ""
-    """SHA-256 of the key that sees /healthz and /metrics of all runs, and nothing else."""
+    """SHA-256 of the key that may only see /healthz and /metrics, for all runs."""
 
 
 def read_keys(path: Path) -> KeyRing:
@@ -103,7 +103,7 @@ def read_keys(path: Path) -> KeyRing:
 
 
 def keys_in(keys: KeyRing, headers: Mapping[str, str]) -> list[tuple[Key, str]]:
-    """Return the keys that a request has in its headers, each with the header's name.
+    """Return the keys in a request's headers, each with the header's name.
 
     Every key is compared with every header, found or not, so that the time taken reveals nothing.
     """
@@ -112,7 +112,7 @@ def keys_in(keys: KeyRing, headers: Mapping[str, str]) -> list[tuple[Key, str]]:
 
 
 def is_local(host: str) -> bool:
-    """Tell whether only this machine reaches an address to listen at."""
+    """Return whether only this machine can reach an address to listen at."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

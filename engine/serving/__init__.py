@@ -1,1 +1,1 @@
-"""Serving: what a run learned, put before the questions of live traffic, and what people say about the replies."""
+"""Serving: what a run learned, added to the requests of live traffic, and what people say about the replies."""

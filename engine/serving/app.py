@@ -38,8 +38,8 @@ _MOST_FEEDBACK = 2**20
 """Most bytes of a feedback request."""
 _PROBES = ("/healthz", "/readyz")
 _UNLIMITED = (*_PROBES, "/metrics", "/v1/feedback", "/v1/inferences/")
-"""Routes that cost the upstream nothing. Feedback above all must not wait for the rate limit of the requests that it is
-about."""
+"""Routes that cost the upstream nothing. Feedback in particular must not wait for the rate limit of the requests that
+it is about."""
 _LONGEST_PATH = 200
 _RETRY_S = 5
 """Seconds after which a client may retry what could not be recorded."""
@@ -157,7 +157,7 @@ class App:
             self._outbox.feedback(guest.run, event, time.time_ns() // 1000)
 
     def _tracer(self, run: str, scope: Any) -> Callable[..., None]:
-        """Return what sends the search of a call, or what it says of one, to the collector, if there is any."""
+        """Return a function that sends the search of a call, or feedback on one, to the collector, if there is one."""
         outbox = self._outbox
         if outbox is None:
             return lambda *events: None
@@ -258,7 +258,7 @@ class _AccessLine:
 
 
 class _Guarded:
-    """An endpoint behind the door."""
+    """An endpoint that checks who asks."""
 
     def __init__(self, app: App, endpoint: _Endpoint) -> None:
         self._app, self._endpoint = app, endpoint

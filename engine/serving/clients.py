@@ -1,11 +1,11 @@
 """The official clients of OpenAI and Anthropic, with memories in what they send: the proxy without a separate process.
 
 Theory of operation
-    A client keeps its own HTTP client, seen through a class of ours: the same connections, settings and state, but a
-    `send` that passes the desk. There memories are put into the request's bytes, on record before it goes on, and the
-    reply's bytes are read as they pass. So streams, tools, retries and raw responses are the SDK's own work as before.
+    A client keeps its own HTTP client, wrapped in a class of ours: the same connections, settings and state, but a
+    `send` that passes the desk. There memories are put into the request's bytes, recorded before it is sent, and the
+    reply's bytes are read as they pass. So streams, tools, retries and raw responses still are the SDK's own work.
 
-    As in the proxy, nothing of ours makes a request fail: what is late, or cannot be recorded, is sent as it came.
+    As in the proxy, our code never makes a request fail: one that is late, or cannot be recorded, is sent unchanged.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PATHS: Mapping[str, Mapping[str, RequestShape]] = {
     "openai": {"/chat/completions": "chat", "/responses": "responses"},
     "anthropic": {"/v1/messages": "messages"},
 }
-"""Endings of the addresses whose requests get memories, by SDK. OpenAI's threads have messages of another kind."""
+"""Endings of the URLs whose requests get memories, by SDK. OpenAI's threads have messages of another kind."""
 _CLIENTS = ("OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic")
 _MOST_KNOWN = 50_000
 _known, _mutex = OrderedDict[str, str](), Lock()
@@ -46,9 +46,9 @@ _known, _mutex = OrderedDict[str, str](), Lock()
 
 
 class OpenedRun(FrozenRun):
-    """A frozen run that can put its memories into what official clients send.
+    """A frozen run that can put its memories into the requests of official clients.
 
-    `given` is what its world was opened with; the run that records needs it again.
+    `given` is what its world was opened with; the recording run needs it again.
     """
 
     def __init__(self, frozen: FrozenRun, **given: Any) -> None:
@@ -69,9 +69,9 @@ class OpenedRun(FrozenRun):
         """Return a client of `openai` or `anthropic`, sync or async, that puts memories into what it sends.
 
         The first call begins the run that records it, RUN-served beside this one or `name`, as `mage-es serve` does,
-        and locks it until `close` or the end of the process; with `record=False` there is none. `learn` is what
+        and locks it until `close` or the end of the process; with `record=False` nothing is recorded. `learn` is what
         `feedback` may do, `holdback` the share of sessions that get no memory, so that `mage-es gain` can measure what
-        memory does. A request that is not ready within `patience_s` seconds, or not on record, goes on without
+        memory does. A request that is not ready within `patience_s` seconds, or not on record, is sent without
         memories. A request's headers (`extra_headers`) mean the same as those to the proxy.
 
         Raises:
@@ -93,17 +93,17 @@ class OpenedRun(FrozenRun):
     def feedback(
         self, reply: object, *, value: object, metric: str = "right", idempotency_key: str = ""
     ) -> FeedbackGiven:
-        """Record what became of a reply, as the proxy's /v1/feedback does; durable when this returns.
+        """Record feedback on a reply, as the proxy's /v1/feedback does; durable when this returns.
 
         `reply` is what `inference_of` takes, or the id that it gives, of this process or an earlier one. `value` is a
         bool, a number in [0, 1], a text, or a demonstration: a dict with `answer` and perhaps `reasoning`,
-        `wrong_answer` and `question`, which proposes a memory with `learn="propose"`. The last word on a metric counts;
-        the same `idempotency_key` twice is one word.
+        `wrong_answer` and `question`, which proposes a memory with `learn="propose"`. The latest feedback on a metric
+        counts; the same `idempotency_key` twice counts once.
 
         Raises:
             UsageError: No run records, it takes no feedback, or the value is not valid.
-            NotFound: It is no reply of this run.
-            Conflict: Something else was said under the idempotency key.
+            NotFound: It is not a reply of this run.
+            Conflict: The idempotency key was used for different feedback.
             NotRecorded: The log accepts nothing more.
         """
         live, said = self._about(reply, value, metric, idempotency_key)
@@ -122,8 +122,8 @@ class OpenedRun(FrozenRun):
         """Return the run that records, and feedback on one of its inferences."""
         if self._live is None:
             raise UsageError(
-                f"Requests to {self.run.id} are not being recorded: call wrap first, with record=True, and feedback "
-                "before close."
+                f"Requests to {self.run.id} are not being recorded: call wrap with record=True first, and feedback "
+                f"before close."
             )
         name = reply if isinstance(reply, str) else inference_of(reply)
         once = idempotency_key or secrets.token_hex(16)
@@ -181,7 +181,7 @@ def inference_of(response: object) -> str:
         return found
     if found == "":
         raise NotFound(f"The server gave the id {name} to several replies. Ask for the header: with_raw_response.")
-    raise NotFound(f"No wrapped client of this process got this {type(response).__name__}, or it did too long ago.")
+    raise NotFound(f"No wrapped client of this process got this {type(response).__name__}, or it was too long ago.")
 
 
 def _remember(reply: str, inference: str) -> None:
@@ -232,7 +232,7 @@ def note_before(frozen: FrozenRun, text: str, is_first: bool, task_type: str | N
 
 
 class _Unrecorded:
-    """Each turn has the note that its own text gives: the same on every request, without any record."""
+    """Each turn gets the note that its own text gives: the same on every request, without a record."""
 
     def __init__(self, frozen: FrozenRun) -> None:
         self._frozen = frozen
@@ -284,7 +284,7 @@ class _Desk:
 
 
 class _Passage:
-    """One request on its way, and its outcome."""
+    """One request in flight, and its outcome."""
 
     def __init__(self, desk: _Desk, request: Any, shape: RequestShape, body: bytes) -> None:
         self._desk, self._request, self._shape, self._body = desk, request, shape, body

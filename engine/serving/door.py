@@ -2,7 +2,7 @@
 
 Rules
     - A key reaches only what the file allows at the upstream: with the upstream's own key anyone could delete its
-      files, or read what others left there.
+      files, or read those of others.
     - Without a file only clients on this machine are accepted, and only under its own names: a page in a browser that
       reaches a local port by another name, or from another origin, is refused.
 """

@@ -1,8 +1,8 @@
-"""What a run learned, for a program of DSPy: `mage_es.dspy.Memory`.
+"""What a run learned, for a DSPy program: `mage_es.dspy.Memory`.
 
 Rules
-    - What is shown is what `open_run(...).wrap(client)` would put before the same question: the same memories, in the
-      same order. DSPy's own adapter says how it looks: cases are demos, all else is added to the instructions.
+    - It shows what `open_run(...).wrap(client)` would insert before the same question: the same memories, in the same
+      order. DSPy's own adapter formats it: cases are demos, everything else is added to the instructions.
     - A predictor is shown memories if its signature takes the question and gives the answer, by the names of these
       fields: a case's right answer would be a wrong demo for any other step of a program.
     - Nothing is kept from one call to the next, and no predictor's own demos or instructions change: any number of
@@ -42,8 +42,8 @@ class DspyMemory(dspy.Module):  # type: ignore[misc]
         program(question="How do I reset my router?").memory_ids
 
     Called by itself it is a retriever: it returns a `dspy.Prediction` with `demos` (cases as `dspy.Example`, nearest
-    last), `notes` (all that is no case, as one text), `memory_ids` (of both, in order), `passages` (the cases as
-    texts), and how near the `nearest` memory is.
+    last), `notes` (everything that is not a case, as one text), `memory_ids` (of both, in order), `passages` (the cases
+    as texts), and how near the `nearest` memory is.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class DspyMemory(dspy.Module):  # type: ignore[misc]
         answer: str = "answer",
         **how: Any,
     ) -> None:
-        """`question` and `answer` are the names of the fields of a signature; what else `open_run` takes may be given.
+        """`question` and `answer` are the names of a signature's fields; all options of `open_run` are accepted.
 
         Raises what `open_run` raises.
         """
@@ -64,7 +64,7 @@ class DspyMemory(dspy.Module):  # type: ignore[misc]
         self.question, self.answer = question, answer
 
     def forward(self, question: str, task_type: str | None = None) -> dspy.Prediction:
-        """Return what the run has for a question; by default its task type is predicted from its text."""
+        """Return what the run shows for a question; by default its task type is predicted from its text."""
         return self._found(question, task_type)
 
     async def aforward(self, question: str, task_type: str | None = None) -> dspy.Prediction:
@@ -129,7 +129,7 @@ async def _areminded(memory: DspyMemory, predictor: dspy.Predict, **given: Any) 
 
 
 def _shown(found: dspy.Prediction, predictor: dspy.Predict, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments with which a predictor shows what was found: after its own instructions and demos."""
+    """Return the arguments that make a predictor show what was found, after its own instructions and demos."""
     signature = dspy.ensure_signature(given.get("signature", predictor.signature))
     told = f"{signature.instructions}\n\n{found.notes}" if found.notes else signature.instructions
     demos = [demo.copy() for demo in found.demos]

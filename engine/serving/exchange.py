@@ -1,4 +1,4 @@
-"""The client's side of a request: the body in pieces, the client hanging up, and the reply on its way back."""
+"""The client's side of a request: the body in pieces, the client hanging up, and the reply as it passes back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mage_es.engine.serving.replies import ReplyReader, ReplyUsage
 from mage_es.events.vocabulary.serving import RequestShape
 
 _MOST_PASSED_OVER = 4
-"""How many bytes beyond the limit a client can send and still read why it is refused."""
+"""How many bytes beyond the limit a client can send and still read why it was refused."""
 
 
 class Asker:
@@ -83,7 +83,7 @@ def _too_large(most: int) -> Refused:
 
 
 class Exchange:
-    """A reply on its way back, and its outcome. If the request has a `shape`, the reply is read as it passes."""
+    """A reply as it passes back, and its outcome. If the request has a `shape`, the reply is read as it passes."""
 
     def __init__(self, send: Any, shape: RequestShape | None) -> None:
         self._send, self._shape = send, shape

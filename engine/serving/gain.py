@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.rules.live_gain import LEAST, Difference, compared
+from mage_es.engine.rules.live_gain import LEAST, Difference, compare_sides
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.serving.rules.sittings import Sitting, metrics_of, visits
 from mage_es.engine.verbs.forms import typed
@@ -46,7 +46,7 @@ class GainReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @typed
 def gain(run: Run | Path | str, *, metric: str | None = None) -> GainReport:
-    """Return the live gain of a served run, from the sessions that the coin decided; for one metric, or for each.
+    """Return the live gain of a served run, from the sessions that the coin assigned; for one metric, or for each.
     Raises `UsageError` for a run that was never served, and for a metric without feedback."""
     run = as_run(run)
     reader = LogReader(run.log_path)
@@ -60,7 +60,7 @@ def gain(run: Run | Path | str, *, metric: str | None = None) -> GainReport:
     if metric is not None and metric not in metrics:
         raise UsageError(f"No session has the metric {metric!r}.{nearest(metric, metrics) if metrics else ''}")
     gains = [row for name in (metrics if metric is None else [metric]) for row in _by_type(sessions, name)]
-    said = compared((each.is_held_back, float(bool(each.scores))) for each in sessions)
+    said = compare_sides((each.is_held_back, float(bool(each.scores))) for each in sessions)
     costs = {
         "input tokens": [(each.is_held_back, each.input_tokens) for each in sessions],
         "output tokens": [(each.is_held_back, each.output_tokens) for each in sessions],
@@ -73,7 +73,7 @@ def gain(run: Run | Path | str, *, metric: str | None = None) -> GainReport:
         least=LEAST,
         gains=tuple(gains),
         said=_row("gave feedback", ALL, said),
-        costs=tuple(_row(name, ALL, compared(pairs)) for name, pairs in costs.items()),
+        costs=tuple(_row(name, ALL, compare_sides(pairs)) for name, pairs in costs.items()),
     )
 
 
@@ -91,7 +91,7 @@ def _by_type(sessions: Sequence[Sitting], metric: str) -> list[GainRow]:
 
 
 def _of(sessions: Sequence[Sitting], metric: str) -> Difference:
-    return compared((each.is_held_back, each.scores.get(metric)) for each in sessions)
+    return compare_sides((each.is_held_back, each.scores.get(metric)) for each in sessions)
 
 
 def _row(measure: str, task_type: str, found: Difference) -> GainRow:

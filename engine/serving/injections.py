@@ -1,8 +1,8 @@
 """Every injection that a served run recorded can be rebuilt from its log: from the state at its marker and from ids.
 
 From the log alone: each note is rendered again and compared with its hash; its memories were in use at the marker, and
-near enough; the coin of each session is tossed again; and every inference that closed was opened before. An anchor's
-prompt has the same bytes before the question, turns included, as a client's turn that gets the same memories.
+near enough; the coin of each session is tossed again; and every closed inference was opened first. An anchor's prompt
+has the same bytes before the question, turns included, as a client's turn that gets the same memories.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def check_injections(reader: LogReader) -> Iterator[Check]:
 
 
 class _Traffic:
-    """What the log says so far."""
+    """What the log has recorded so far."""
 
     def __init__(self, preface: str) -> None:
         self.preface = preface
@@ -82,7 +82,7 @@ class _Traffic:
         return ""
 
     def _gated(self, event: v.InferenceOpened) -> str:
-        """Return where memories were put before a question whose type they were not shown to help, or vice versa."""
+        """Return where a question got memories although they were not shown to help its type, or vice versa."""
         is_bare = self._benefits[event.marker].is_bare(event.task_type)
         if event.task_type and event.memories and is_bare and event.treatment != "searched":
             return f"{event.inference} has memories, which were not shown to help questions of {event.task_type}"
@@ -145,7 +145,7 @@ class _Traffic:
 
 
 def _preface(reader: LogReader) -> str:
-    """Return the run's own sentence before notes, whatever this program's is now."""
+    """Return the run's own sentence before notes, regardless of this program's."""
     started = next(reader.of(v.RunStarted), None)
     return templates_of(started).get(NOTES, "") if started else ""
 

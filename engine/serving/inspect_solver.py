@@ -1,10 +1,10 @@
-"""A solver of Inspect (inspect_ai) that puts a run's memories before what a task asks.
+"""An Inspect solver (inspect_ai) that inserts a run's memories before a task's questions.
 
 Rules
     - Every user message with text gets what it would get on its way through a client of `wrap(record=False)`: the same
       memories of the same frozen state, at the same place (engine/serving/shapes.py says which).
     - Nothing is recorded here. The sample's metadata has `mage_es`: run, marker, the ids of the memories that were put
-      in, in order, and, where there is none, why: `far`, `bare` or `none`.
+      in, in order, or why there are none: `far`, `bare` or `none`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mage_es.engine.serving.clients import note_before
 
 @solver  # type: ignore[untyped-decorator]
 def with_memory(run: FrozenRun | Run | Path | str, at: str = "latest", generates: bool = False) -> Solver:
-    """Return a solver that puts what a run knew at a marker before each user message; place it before `generate()`.
+    """Return a solver that inserts what a run knew at a marker before each user message; place it before `generate()`.
 
     With `generates` it then asks the model itself: as the one solver of a task, which `inspect eval --solver` gives.
 
@@ -44,7 +44,7 @@ def with_memory(run: FrozenRun | Run | Path | str, at: str = "latest", generates
 
 
 def _put(frozen: FrozenRun, messages: Sequence[ChatMessage]) -> tuple[list[ChatMessage], dict[str, object]]:
-    """Return a conversation with memories, and what the metadata says of them."""
+    """Return a conversation with memories, and the metadata about them."""
     said, shown, why, is_first = list[ChatMessage](), dict[str, None](), "none", True
     for message in messages:
         if isinstance(message, ChatMessageUser) and (text := "\n".join(_texts(message)).strip()):

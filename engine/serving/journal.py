@@ -39,14 +39,14 @@ _MOST = 1024
 _MOST_WAITING = 100_000
 """Most entries that may wait in memory. Only a hanging disk lets so many gather."""
 RETRY_S = 5.0
-"""Seconds after which a log that refused an event is opened again."""
+"""Seconds until a log that refused an event is opened again."""
 
 
 _TELLING, _MOSTLY = 50, 0.8
 
 
 class NotRecorded(MageError):
-    """The log recorded nothing of this, and accepts nothing more until it is reopened."""
+    """The log did not record this, and accepts nothing more until it is reopened."""
 
     exit_code = WriterPoisoned.exit_code
 
@@ -65,7 +65,7 @@ class Health(NamedTuple):
 
     @property
     def is_mostly_far(self) -> bool:
-        """Whether, judged by enough questions, the memories are about other things than those that come in."""
+        """Whether enough questions show that the memories are about other things than the traffic."""
         return self.looked_up >= _TELLING and self.far > _MOSTLY * self.looked_up
 
 
@@ -147,7 +147,7 @@ class Journal:
         return recording
 
     def put(self, event: Event) -> None:
-        """Record an event soon. Whatever comes while the log refuses is counted and dropped."""
+        """Record an event soon. Events that arrive while the log refuses are counted and dropped."""
         with suppress(NotRecorded):
             self._add(_Entry([event], None))
 

@@ -1,4 +1,4 @@
-"""A served run open for writing: what goes into each request, which is on record before the request is sent.
+"""A served run open for writing: what goes into each request, recorded before the request is sent.
 
 Theory of operation
     `prepare` computes: which session a request belongs to, what was put into its earlier turns, and what the state of
@@ -46,8 +46,8 @@ from mage_es.engine.serving.rules.feedback import (
     Feedback,
     GiveFeedback,
     draft_of,
+    feedback_event,
     give_feedback,
-    given,
     not_found,
     question_in,
 )
@@ -74,7 +74,7 @@ so that no client can quickly fill memory or the disk."""
 
 
 class Prepared(NamedTuple):
-    """An inference, and by turn number what to put before each turn, earlier ones included."""
+    """An inference, and by turn number what to insert before each turn, including earlier ones."""
 
     opened: v.InferenceOpened
     notes: Mapping[int, Note]
@@ -83,7 +83,8 @@ class Prepared(NamedTuple):
 
     @property
     def told(self) -> dict[str, str]:
-        """What headers say: the inference, the marker, and the ids of the memories put in, or why there are none."""
+        """The content of the headers: the inference, the marker, and the ids of the inserted memories, or why there are
+        none."""
         opened = self.opened
         memories = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
         marker = str(Marker("iteration", opened.marker))
@@ -200,7 +201,7 @@ class LiveRun:
             raise
 
     def _reopened(self, interruption: int, lost: int) -> tuple[Log, Sequence[v.Draft]]:
-        """Reopen the log, and update the state. What was written but never acknowledged is on record all the same. Its
+        """Reopen the log, and update the state. What was written but never acknowledged is still on record. Its
         requests were sent without their notes, so their ends are recorded with the end of the interruption."""
         self.log = self.log.reopened()
         open_ends = dict[str, v.InferenceClosed]()
@@ -373,7 +374,7 @@ class LiveRun:
 
         def decided() -> Sequence[v.Draft]:
             # Looked up under the lock, so that of two with the same idempotency key at once, one is first.
-            event = given(said, key=key, session=command.session)
+            event = feedback_event(said, key=key, session=command.session)
             known = self.log.recorded(draft_of(event).coordinates)
             earlier = known.event if known and isinstance(known.event, v.FeedbackGiven) else None
             setting, state = self.world.setting, self.state
@@ -391,7 +392,7 @@ class LiveRun:
 
     def _understood(self, said: Feedback, key: str, trust: v.Trust) -> GiveFeedback:
         """Return feedback with everything known about its subject."""
-        event = given(said, key=key, session=said.session_id)
+        event = feedback_event(said, key=key, session=said.session_id)
         command = GiveFeedback(said, key, trust, self._session_of(said, key))
         if event.kind != "demonstration":
             return command
@@ -472,8 +473,8 @@ class LiveRun:
         return self.frozen(self.marker).state.memory.row(memory_id)
 
     def memory(self, memory_id: str, *, curates: bool = True) -> MemoryReport:
-        """Return a memory as it is now. Raises `NotFound` for an unknown memory and, unless the key `curates`, for one
-        that is given to no model."""
+        """Return a memory in its current state. Raises `NotFound` for an unknown memory and, unless the key `curates`,
+        for one that is given to no model."""
         try:
             with self.lock:
                 found, until = item_of(self.state, memory_id), self.state.seq

@@ -7,8 +7,8 @@ Rules
       the anchors, no others (rules/forms.py).
     - A search is an inference of a served run: on record, with an id that outcomes and proposals are about. They are
       feedback by the rules of any other (serving/rules/feedback.py), so no memory is in use before it is published. If
-      the log accepts nothing, the search is answered all the same, without an id.
-    - A tool that a client may not use, or that nothing would come of, is not listed.
+      the log accepts nothing, the search is still answered, without an id.
+    - A tool that a client may not use, or that would have no effect, is not listed.
     - The client is a model: control tokens in what it gets are broken up, as in a prompt, secrets of the environment
       are hidden, and it gets nothing that is in quarantine. A quarantine also applies to earlier states.
     - An invalid call gives an error as the tool's result, in our words; the client learns no details of our own faults.
@@ -205,7 +205,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 class AgentView(NamedTuple):
     """What a client may see and do: a frozen run, the state that knows what is in quarantine now, and the served run
     that records it, None for no record; the name of the client's key, and what its feedback may do. `note` gets what a
-    call left on record: a search and its end, or feedback."""
+    call recorded: a search and its end, or feedback."""
 
     run: FrozenRun
     now: State
@@ -216,7 +216,7 @@ class AgentView(NamedTuple):
 
 
 def shown_now(run: FrozenRun) -> AgentView:
-    """Return what a client may see that only searches, without a record."""
+    """Return what a client that only searches may see, without a record."""
     reader = LogReader(run.run.log_path)
     return AgentView(run, run.state if run.state.seq == reader.head.seq else state_of(run.run, reader))
 
@@ -244,7 +244,7 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
     near = sorted(found, key=lambda name: (-found[name], name))[: asked.limit]
     search_id = ""
     if shown.live is not None:
-        with suppress(NotRecorded):  # what was found helps all the same
+        with suppress(NotRecorded):  # what was found still helps
             opened, closed = shown.live.record_search(
                 asked.query,
                 run,
@@ -317,7 +317,7 @@ def propose_memory(shown: AgentView, asked: ProposeMemory) -> Proposal:
 
 
 def _said(shown: AgentView, search_id: str, metric: str, value: Any) -> FeedbackGiven:
-    """Record feedback on a search. Each call is a word of its own, of which the last one counts."""
+    """Record feedback on a search. Each call counts separately, and the last one wins."""
     assert shown.live is not None
     said = Feedback(metric=metric, value=value, idempotency_key=secrets.token_hex(16), inference_id=search_id)
     try:

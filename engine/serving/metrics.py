@@ -1,4 +1,4 @@
-"""What a proxy counts, as Prometheus reads it. A tenant sees its own rows, the operator all."""
+"""A proxy's counters for Prometheus. A tenant sees its own rows, the operator all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Counters:
         ProcessCollector(registry=self._registry)
         into: Any = {"registry": self._registry}
         labels = ("run", "route", "status", "outcome", "treatment")
-        self._requests = Counter("mage_requests", "Requests by what became of them", labels, **into)
+        self._requests = Counter("mage_requests", "Requests by outcome", labels, **into)
         spent = "Time that a request spent here before it went on, and its reply before it came back"
         self.overhead = Histogram("mage_overhead_seconds", spent, ("run",), buckets=_SECONDS, **into)
         self.unrecorded = Counter("mage_unrecorded", "Requests that are not on record", ("run",), **into)

@@ -1,4 +1,4 @@
-"""The verb `open_run`: a run's state at a marker, frozen, to ask what it would put before a question."""
+"""The verb `open_run`: a run's state at a marker, frozen, to ask which memories it would show for a question."""
 
 from __future__ import annotations
 

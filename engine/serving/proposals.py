@@ -1,7 +1,8 @@
-"""No text that a client proposed was put into a request before anchors that saw it, or a person, had approved it.
+"""No text that a client proposed reached a request before anchors that saw it, or a person, had approved it.
 
 From the log alone: a publish names the anchors that were asked with a proposal, and how each was answered before and
-with it. Plans and verdicts say whether that is so, and the rule (engine/serving/rules/trials.py) whether it was enough.
+with it. Plans and verdicts show whether that is true, and the rule (engine/serving/rules/trials.py) whether it was
+enough.
 """
 
 from collections import defaultdict
@@ -43,7 +44,7 @@ def check_proposals(reader: LogReader) -> Iterator[Check]:
 
 
 class _Publishes:
-    """What the log says so far."""
+    """What the log has recorded so far."""
 
     def __init__(self) -> None:
         self.is_served, self.served = False, 0
@@ -94,7 +95,7 @@ class _Publishes:
             if trial.is_shown and name not in self._shown.get((k, anchor), ()):
                 return f"the anchor {anchor} was not asked with the memory {name} in iteration {k}"
             if trial.is_shown and said != (before.get(anchor, False), now.get(anchor, False)):
-                return f"the anchor {anchor} was answered otherwise than the trial of the memory {name} says"
+                return f"the anchor {anchor} was answered differently from what the trial of the memory {name} says"
         return ""
 
     def _opened(self, event: v.InferenceOpened) -> str:

@@ -1,12 +1,13 @@
-"""The path of a request: memories are put before its latest user turn, then its bytes go on and the reply's come back.
+"""The path of a request: memories are inserted before its latest user turn, then its bytes are sent on and the reply's
+come back.
 
 Rules
-    - Whatever fails here, the request goes on without a new note, and X-Mage-Memories says `bypassed`; its earlier
+    - Whatever fails here, the request is sent without a new note, and X-Mage-Memories says `bypassed`; its earlier
       turns keep theirs, which the upstream has in its cache. Only the client's own mistakes (a key, a task type, a body
       that is too large) are refused.
     - No byte of a reply is changed, and no redirect is followed: a key goes only to the upstream.
-    - A request goes on once what was put into it is written, which survives the end of this process, and its reply
-      comes back once that is durable: the disk and the upstream work at the same time. If the disk fails in between, or
+    - A request is sent once its additions are written, which survives the end of this process, and its reply is
+      returned once they are durable: the disk and the upstream work at the same time. If the disk fails in between, or
       is late, the reply is dropped and the request is sent again, without a new note.
     - A client that hangs up ends the upstream's call. What the upstream breaks off is also broken off here.
     - Each request that was opened in the log is closed there exactly once, whatever happens to it.
@@ -61,24 +62,24 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 class Allowance(NamedTuple):
-    """How long a proxy waits and how much it holds."""
+    """How long a proxy waits and how much it buffers."""
 
     retrieval_s: float = 0.05
-    """Time after which a request goes on without memories."""
+    """Time after which a request is sent without memories."""
     stall_s: float = 600.0
     """Longest wait for the upstream's next byte: an answer that is not streamed says nothing before its end."""
     body_s: float = 30.0
     """Longest wait for the next piece of a request."""
     most_body: int = 64 * 2**20
-    """Most bytes of a request. One that memories could go into is held, any other is passed on piece by piece."""
+    """Most bytes of a request. One that could get memories is buffered, any other is streamed."""
 
 
 DEFAULT_ALLOWANCE = Allowance()
 
 
 class UpstreamHealth(NamedTuple):
-    """The outcome of the last request to the upstream, since when it has been so, and when it was sent; times in
-    UTC."""
+    """The outcome of the last request to the upstream, since when that has been the outcome, and when it was sent;
+    times in UTC."""
 
     state: Literal["unknown", "answers", "fails"] = "unknown"
     since: datetime | None = None
@@ -86,7 +87,7 @@ class UpstreamHealth(NamedTuple):
     problem: str = ""
 
     def after(self, problem: str) -> UpstreamHealth:
-        """Return the health after a request with a problem, or "" for none."""
+        """Return the health after a request; `problem` is "" if it succeeded."""
         now = datetime.now(UTC)
         state: Literal["answers", "fails"] = "fails" if problem else "answers"
         return UpstreamHealth(state, self.since if self.state == state else now, now, problem)
@@ -242,7 +243,7 @@ class Proxy:
             self._close(guest.run, opening, recording, exchange, time.perf_counter() - received, shape, ids)
 
     def _open(self, guest: Guest, shape: RequestShape, opening: _Opening, recording: Recording, given: _Texts) -> None:
-        """Prepare what is sent on, and record it; errors are reported through the recording."""
+        """Prepare the request to send, and record it; errors are reported through the recording."""
         live, body, session = self._runs[guest.run], opening.bare, given.get("x-session-id", "")
         wish, task_type = cast(Wish, given.get("x-mage-memory", "on")), given.get("x-mage-task-type")
         try:
@@ -266,11 +267,11 @@ class Proxy:
             live.submit(prepared, recording)
         except UsageError as error:
             recording.fail(Refused(400, str(error)) if task_type else error)
-        except Exception as error:  # whatever it is, the request goes on
+        except Exception as error:  # whatever it is, the request is sent
             recording.fail(error)
 
     async def _is_durable(self, recording: Recording, exchange: Exchange) -> bool:
-        """Return whether a request is on record for good, once that is known or late."""
+        """Return whether a request is durably recorded, once that is known or late."""
         if not recording.done():
             began = time.perf_counter()
             with suppress(Exception):  # the recording has it
@@ -280,7 +281,7 @@ class Proxy:
         return recording.done() and recording.exception() is None
 
     def _bypassed(self, run: str, opening: _Opening, recording: Recording, exchange: Exchange) -> _Texts:
-        """Record that a request goes on without a new note; return what says so. Raises `Refused`."""
+        """Record that a request is sent without a new note; return the headers that say so. Raises `Refused`."""
         is_over = recording.done()
         if is_over and isinstance(error := recording.exception(), Refused):
             raise error
@@ -386,7 +387,7 @@ class Proxy:
 
 
 class _Unanswered(NamedTuple):
-    """What takes the place of a reply: the status for the client, and what went wrong."""
+    """Stands in for a reply: the status for the client, and what went wrong."""
 
     status: int
     problem: str
@@ -398,8 +399,8 @@ class _Unanswered(NamedTuple):
 class _Opening:
     """A request on its way into the log, which one thread prepares and another waits for; made on the event loop.
 
-    `bare` is its body if nothing new is put into it, and `body` what goes on once that is `written`. The threads inform
-    each other: one that it does not wait, the other what was prepared. The second to do so knows both.
+    `bare` is its body without new additions, and `body` what is sent once these are `written`. The threads inform each
+    other: one that it no longer waits, the other what was prepared. The second to do so knows both.
     """
 
     def __init__(self, body: bytes, recording: Recording) -> None:
@@ -420,14 +421,14 @@ class _Opening:
             return self._is_late
 
     def pass_by(self) -> Prepared | None:
-        """Say that nobody waits for it; return what was prepared by then."""
+        """Say that it is no longer awaited; return what has been prepared."""
         with self._lock:
             self._is_late = True
             return self.prepared
 
 
 class _Onward(NamedTuple):
-    """A request as it goes to the upstream."""
+    """A request for the upstream."""
 
     method: str
     target: bytes

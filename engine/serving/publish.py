@@ -2,14 +2,13 @@
 Algorithm 1 that learn from it.
 
 Theory of operation
-    First, if the anchors were never answered in this run, comes an iteration that changes nothing and has them
-    answered, for the guard to compare with. They are asked as clients' questions are, with a note and nothing else that
-    was learned: a note that is fine beside a skill's own instruction and principles can do harm without them. Then
-    comes one iteration for each key with something new: UPDATE takes in its feedback, SNAPSHOT answers the anchors that
-    see something new and lets the guard decide, and the consequences are recorded before the iteration is closed. A
-    step that is in the log is skipped, so a killed publish continues where it stopped; other keys' feedback in the
-    meantime comes after it. What a person has approved is taken into use before its key's feedback, in a separate
-    iteration.
+    First, if the anchors were never answered in this run, an iteration changes nothing and only asks them, for the
+    guard to compare with. They are asked like clients' questions, with a note and nothing else that was learned: a note
+    that is fine beside a skill's own instruction and principles can do harm without them. Then comes one iteration for
+    each key with something new: UPDATE takes in its feedback, SNAPSHOT answers the anchors that see something new and
+    lets the guard decide, and the consequences are recorded before the iteration is closed. A step that is in the log
+    is skipped, so a killed publish continues where it stopped; other keys' feedback in the meantime comes after it.
+    What a person has approved is taken into use before its key's feedback, in a separate iteration.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ class _Turn(NamedTuple):
 
 
 async def publish_all(session: Session) -> list[Published]:
-    """Publish what is new, key by key; return an empty list if nothing is.
+    """Publish what is new, key by key; return an empty list if there is nothing new.
 
     Raises:
         UsageError: The run has no anchors, or another model answered them.
@@ -272,7 +271,7 @@ def publish_price(
     prices: Prices | None = None,
 ) -> AskingPrice:
     """Return what `publish` can take at most: the anchors, once for each part of a key that has something new, and once
-    before the first. Estimated by what they took here, or in the run that is served. No model is called.
+    before the first. Estimated from what they cost here, or in the served run. No model is called.
 
     Raises `UsageError` if the run is not a served one.
     """

@@ -1,4 +1,4 @@
-"""How the proxy words what it refuses, in a form that the SDK of the called API understands."""
+"""The proxy's refusals, in a form that the SDK of the called API understands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An HTTP client seen through a class whose `send` passes a desk (engine/serving/clients.py), for any httpx."""
+"""An HTTP client wrapped in a class whose `send` passes a desk (engine/serving/clients.py), for any httpx."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class SeenThrough:
-    """An HTTP client seen through a class of ours."""
+    """An HTTP client wrapped in a class of ours."""
 
     __slots__ = ()
     desk: Any

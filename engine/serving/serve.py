@@ -1,4 +1,4 @@
-"""The verb `serve`: what runs learned, put into the requests of applications on their way to a model."""
+"""The verb `serve`: what runs learned, added to the requests of applications on their way to a model."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Where runs are served, and what answers."""
+    """The address of served runs, and the upstream."""
 
     address: str
     upstream: str
@@ -75,7 +75,7 @@ async def aserve(
     stop: Callable[[], bool] = lambda: False,
     say: Callable[[str], None] = lambda words: None,
 ) -> ServeReport:
-    """Serve until `stop` says so, then finish what is under way and record what is still waiting; `begun` is called at
+    """Serve until `stop` returns true, then finish open requests and record what is still waiting; `begun` is called at
     the start.
 
     `say` reports what a publish did and, with `access_log`, each request. The file of keys is read again when it
@@ -149,7 +149,7 @@ def _require_packages() -> None:
 @contextmanager
 def _settled() -> Iterator[None]:
     """Exempt the current states from garbage collection, which would hold up every stream, and return the memory used
-    to open them. What a program of the user's own had exempted before stays so afterwards."""
+    to open them. Objects that the user's own program had already exempted stay exempt."""
     is_ours = not gc.get_freeze_count()  # Python unfreezes all or nothing
     gc.collect()
     gc.freeze()
@@ -193,7 +193,7 @@ async def _opened(
 async def _publishing(
     every_s: float, lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]
 ) -> None:
-    """Publish what is new every so many seconds (0: never); failures are reported, and tried again the next time."""
+    """Publish new feedback every so many seconds (0: never); failures are reported, and retried the next time."""
     waited = 0
     while every_s and not stop():
         await asyncio.sleep(1)
@@ -271,7 +271,7 @@ async def _watching(lives: Iterable[LiveRun], stop: Callable[[], bool], say: Cal
 
 
 def far_words(health: Health, embedder: str) -> str:
-    """Return what to say if most questions got nothing."""
+    """Return the warning if most questions got no memories."""
     words = (
         f"{health.run}: to {health.far} of {health.looked_up} questions no memory was near enough, so they got none "
         "(`far`). If they are of its kind, serve it with a lower --min-similarity; /metrics has mage_far_share."

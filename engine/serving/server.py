@@ -70,7 +70,7 @@ def listening(host: str, port: int) -> socket.socket:
 async def serve_until(
     stop: Callable[[], bool], asgi: Any, listener: socket.socket, *, grace_s: int = GRACE_S, head_s: float = HEAD_S
 ) -> None:
-    """Serve until `stop` says so; then finish what is under way, within `grace_s` seconds.
+    """Serve until `stop` returns true; then finish open requests within `grace_s` seconds.
 
     The head of a request may take `head_s` seconds.
     """

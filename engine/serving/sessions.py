@@ -28,12 +28,12 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, ServedLayout, Treatment
 
 MOST = 24_576
-"""How many names of conversations to keep at least; at most twice as many."""
+"""The least number of conversation names to keep; at most twice as many are kept."""
 _LATEST = 2_048
 """How many inferences to keep whole at least, for a demonstration that comes soon; others are read from the log."""
 _MOST_OPEN = 50_000
 _MOST_SAME = 64
-"""How many conversations to keep that are the same to the letter so far."""
+"""How many conversations with identical text so far to keep."""
 _READ_BACK = 100_000
 """How many events to read back from the log's end: an inference leaves two."""
 
@@ -46,7 +46,7 @@ V = TypeVar("V")
 
 
 class TurnChoice(NamedTuple):
-    """What was chosen for a turn when it first was the latest; the names are as in `InferenceOpened`."""
+    """What was chosen for a turn when it first became the latest; the names are as in `InferenceOpened`."""
 
     marker: int
     treatment: Treatment
@@ -162,7 +162,7 @@ class Sessions:
             return [chosen.get(_short(turn.sha256)) for turn in turns]
 
     def opened(self, event: InferenceOpened, question: str = "") -> TurnChoice:
-        """Take in an inference and return what its turn keeps: the first choice made for it."""
+        """Note an inference and return what its turn keeps: the first choice made for it."""
         with self._mutex:
             self._open[event.inference] = event
             if len(self._open) > _MOST_OPEN:
@@ -180,7 +180,7 @@ class Sessions:
             return shown
 
     def closed(self, event: InferenceClosed) -> bool:
-        """Take in the end of an inference; return False if it is not open or was not recorded."""
+        """Note the end of an inference; return False if it is not open or was not recorded."""
         with self._mutex:
             opened = self._open.pop(event.inference, None)
             if opened is None:
@@ -210,7 +210,7 @@ class Sessions:
             self._withdraw(event)
 
     def recall(self, reader: LogReader) -> None:
-        """Take in what the end of a log holds about sessions."""
+        """Load what the end of a log records about sessions."""
         since = max(1, reader.head.seq - _READ_BACK)
         for event in reader.of(InferenceOpened, InferenceClosed, since=since):
             if isinstance(event, InferenceClosed):

@@ -1,4 +1,4 @@
-"""The requests of three APIs, read, and added to without changing any other byte: chat completions, responses,
+"""Reading the requests of three APIs, and adding to them without changing any other byte: chat completions, responses,
 messages.
 
 Rules
@@ -107,7 +107,7 @@ _bytes_of = msgspec.json.Encoder(order="deterministic").encode
 
 
 def read(shape: RequestShape, body: bytes) -> Reading:
-    """Return what a request says; a request that is not understood has no turns."""
+    """Return a request's reading; one that is not understood has no turns."""
     try:
         if not body.isascii():
             body.decode()  # the decoder does not look into strings that it skips
@@ -130,7 +130,7 @@ def replied(turn_sha256: str, words: str, call: str) -> str:
 
 def spliced(shape: RequestShape, body: bytes, notes: Mapping[int, Note]) -> bytes:
     """Return the body with each note before its turn, which is given by its number in `Reading.turns`: the note's turns
-    before the turn's message, its text before the message's first text; every other byte is as it was.
+    before the turn's message, its text before the message's first text; every other byte is unchanged.
 
     Raises `ValueError` for a turn that the body does not have.
     """
@@ -140,7 +140,7 @@ def spliced(shape: RequestShape, body: bytes, notes: Mapping[int, Note]) -> byte
 def places_of(shape: RequestShape, body: bytes) -> Sequence[Place]:
     """Return where each turn of a request is.
 
-    A note's text goes into the first text and not into a part of its own, so that tool results stay first in a turn, as
+    A note's text goes into the first text rather than a separate part, so that tool results stay first in a turn, as
     Anthropic's API requires, and a turn keeps as many parts as the client gave it.
     """
     start, whole = _address(body), _body_of(body)
@@ -232,7 +232,7 @@ def _texts(content: object) -> list[str]:
 
 
 def _first_text(item: _Item) -> msgspec.Raw | None:
-    """Return the first text of a turn as it is in the body, None for an item that is not a turn."""
+    """Return the first text of a turn as in the body, or None for an item that is not a turn."""
     raws = list[msgspec.Raw]()
     if item.role == "user" and _is(item.content, b'"'):
         raws = [item.content]

@@ -1,6 +1,6 @@
-"""What a client puts into each of its requests: the template around a question, which is the same for all questions. It
-is found in the newest turns of each key, in this process alone. The part of a turn that was read without it is on
-record."""
+"""What a client repeats in each of its requests: the template around a question, which is the same for all questions.
+It is detected from the newest turns of each key, in this process alone. The part of a turn that was read without it is
+on record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session records before its work: the opening of a run, its limits, its signature."""
+"""What a session records before it starts work: the opening of a run, its limits, its signature."""
 
 from collections.abc import Iterator
 
@@ -22,14 +22,14 @@ from mage_es.projections.snapshots import write_snapshot
 
 
 def opening(session: Session) -> OpenRun:
-    """Do what `begun` does, and return the command with the session's limits and registration."""
+    """Do what `store_questions` does, and return the command with the session's limits and registration."""
     world, limits = session.world, session.runtime.limits
     budget = [limits.recorded()] if limits and any(limits) else []
     registered = [registered_in(world, session.registration)] if session.registration else []
-    return begun(session.run, session.log, world)._replace(budget=budget, registered=registered)
+    return store_questions(session.run, session.log, world)._replace(budget=budget, registered=registered)
 
 
-def begun(run: Run, log: Log, world: World) -> OpenRun:
+def store_questions(run: Run, log: Log, world: World) -> OpenRun:
     """Store the world's questions beside the log; return the command that commits to them and begins the run."""
     # Durable before the event that names them; questions without such an event, left by a crash, mean nothing.
     stored = log.store(*rows_of(world.benchmark))
@@ -41,8 +41,8 @@ def begun(run: Run, log: Log, world: World) -> OpenRun:
 
 
 def begin_at_once(run: Run, log: Log, world: World, parent: Parent, *, is_all: bool = False) -> State:
-    """Record the beginning of a run that asks nothing before it is of use, all of it or nothing, and return the state.
-    If that `is_all`, the run is finished with it."""
+    """Record the beginning of a run that needs no calls to be usable, all of it or nothing, and return the state. If
+    that `is_all`, it also finishes the run."""
     state, drafts = fold(LogReader(run.log_path)), list[Draft]()
     for command in _at_once(run, log, world._replace(parent=parent), state, is_all=is_all):
         decided = decide(world.setting, state, command)
@@ -58,7 +58,7 @@ def begin_at_once(run: Run, log: Log, world: World, parent: Parent, *, is_all: b
 def _at_once(run: Run, log: Log, world: World, state: State, *, is_all: bool) -> Iterator[Command]:
     assert world.parent is not None
     k = world.parent.event.iteration
-    yield begun(run, log, world)
+    yield store_questions(run, log, world)
     require_ontology(state, f"iteration {k}")
     yield CompletePhase(START, "open")
     yield CloseIteration(k, state.digests())

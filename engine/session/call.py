@@ -4,8 +4,8 @@ Rules
     - A failed attempt is recorded before the next one is made. The outcome (the reply, or the last failure) is left to
       the caller of `make_call`, which commits it together with what follows from it.
     - A typed reply in the wrong form is recorded as `reply.rejected`; the model is shown the problem and asked again,
-      at most `MOST_REPAIRS` times. After that, or if a call failed for good, the caller gets None: an iteration goes on
-      without it.
+      at most `MOST_REPAIRS` times. After that, or if a call failed permanently, the caller gets None: an iteration
+      continues without it.
     - A typed reply that was cut at its limit is asked for once more with a higher one; if it is cut again it is given
       up, and one that repeats itself is given up at once.
     - A recorded call is never made again, repairs included: each attempt's prompt follows from the replies before it.
@@ -90,7 +90,7 @@ async def complete_typed(
 ) -> tuple[Reply | None, str]:
     """Return the typed reply, None if no attempt gave one, and the fact id of the last call in hex.
 
-    A call that failed for good is made again if the run is resumed before anything followed from the failure.
+    A call that failed permanently is made again if the run is resumed before anything followed from the failure.
 
     [agents, SkillDiscovery] Briefs and replies are typed. A bad reply is an event, and a repair is asked for at most
     twice.
@@ -123,7 +123,7 @@ def typed_reply(first: Ask, form: type[Reply]) -> Generator[Ask, Fact, tuple[Rep
     """Ask for a typed reply, and return it with the call that gave it; None, with the last call, if no reply was
     readable.
 
-    Each attempt is a move of its own, so that a resumed run repairs the recorded reply instead of asking anew.
+    Each attempt is a separate move, so that a resumed run repairs the recorded reply instead of asking again.
     """
     request = first.request
     for attempt in range(1 + MOST_REPAIRS):

@@ -1,6 +1,6 @@
-"""The course of a planned question, led through everything that the log already has of it.
+"""The course of a planned question, advanced through everything that the log already has of it.
 
-Resuming is no special case: a move is looked up before it is made, a call by tier, purpose, subject, attempt and
+Resuming is not a special case: a move is looked up before it is made, a call by tier, purpose, subject, attempt and
 request hash, and real work begins with the first move without a fact.
 """
 
@@ -22,15 +22,15 @@ from mage_es.projections.progress import CallKey, Progress, trial_of
 def pending_course(
     world: World, state: State, phase: Phase, planned: QuestionPlanned, *, causation: int, has_judge: bool
 ) -> tuple[PendingCourse, bool]:
-    """Return the course at its first unrecorded move, and whether its prompt renders as it was planned."""
+    """Return the course at its first unrecorded move, and whether its prompt renders as planned."""
     course, recorded = planned_course(world, state, planned), partial(recorded_fact, state.progress, phase, planned)
-    pending, first = led(world, planned, course, recorded, causation=causation, has_judge=has_judge)
+    pending, first = replay_course(world, planned, course, recorded, causation=causation, has_judge=has_judge)
     # A recalled answer has no prompt: its first call is the judge's.
     request = first.request if isinstance(first, Ask) and first.tier == "execution" else None
     return pending, request is None or sha256_text(request.text) == planned.prompt_sha256
 
 
-def led(
+def replay_course(
     world: World,
     planned: QuestionPlanned,
     course: Course,
@@ -39,7 +39,7 @@ def led(
     causation: int,
     has_judge: bool,
 ) -> tuple[PendingCourse, Move | Finish]:
-    """Return a course, with its verdict, led through what is recorded; and its first move."""
+    """Return a course, with its verdict, advanced through its recorded facts; and its first move."""
     question = world.questions[planned.question_id]
     course = judged(
         course,

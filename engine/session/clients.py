@@ -18,7 +18,7 @@ from mage_es.events.vocabulary import BundleTrimmed, CallFailed, Event, ModelCal
 class Clients:
     """One client for each tier that has a model: `direct`, and the batch `queues` of models that take batches.
 
-    `left_behind` says, in words, how many calls were in flight when the last process ended; their number is kept in the
+    `left_behind` is a phrase for how many calls were in flight when the last process ended; their number is kept in the
     file `in_flight`, for that message only. `slots` measures how long all slots are busy.
     """
 

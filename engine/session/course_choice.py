@@ -41,7 +41,7 @@ def bare_plan(
 
 
 def planned_course(world: World, state: State, planned: QuestionPlanned) -> Course:
-    """Raises `PrerequisiteError` for a question of a baseline where the wing that asks it is deleted."""
+    """Raises `PrerequisiteError` for a baseline's question if the wing that asks it was deleted."""
     if is_rivals(state, planned):
         course: Course = verb("baseline_course")(world, state, planned)
         return course

@@ -56,8 +56,9 @@ class Effects:
     async def perform(self, phase: Phase, planned: QuestionPlanned, move: Move, causation: int) -> Sequence[Draft]:
         """Make a move and return its facts as drafts; the first is the one that the course is sent.
 
-        A call that failed for good gives a `CallFailed`, which ends its course. If the prompt did not fit the model's
-        context and something can be left out of it, the first fact is a `BundleTrimmed`, and the course asks again.
+        A call that failed permanently gives a `CallFailed`, which ends its course. If the prompt did not fit the
+        model's context and something can be left out of it, the first fact is a `BundleTrimmed`, and the course asks
+        again.
 
         Raises:
             PrerequisiteError: A model cannot be reached, or the sandbox cannot be started.

@@ -3,9 +3,9 @@
 Rules
     - The environment is simulated inside the course. A resumed run, and `show`, replay the recorded actions; if the
       environment then answers differently, it has changed, and that is an error.
-    - Every step retrieves anew, by the task's statement and the current observation, from the plan's state.
+    - Every step retrieves again, by the task's statement and the current observation, from the plan's state.
     - A memory that had to be dropped because a step's prompt was too long stays dropped in later steps.
-    - A reply without an action is a step as well; it is recorded as such and counted.
+    - A reply without an action is also a step; it is recorded as such and counted.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _in_one_line(text: str) -> str:
 
 
 def _recorded(fact: EpisodeStepped | EpisodeClosed) -> Generator[Move, Fact, None]:
-    """Record a fact of the environment. Raises `LogError` if the log holds another in its place."""
+    """Record a fact of the environment. Raises `LogError` if the log has a different one."""
     recorded = yield Act(fact)
     if recorded != fact:
         raise LogError(

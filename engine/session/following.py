@@ -67,7 +67,7 @@ async def answer_all(
     """Follow every course to its end, at most `workers` at once; `record` gets the moves in batches, in any order.
     Courses that grade a reply need the `benchmark`.
 
-    Once `stop` is true, or a move raises `Interrupted`, no new move is made and those under way are finished. Moves
+    Once `stop` is true, or a move raises `Interrupted`, no new move is made and those in progress are finished. Moves
     that have completed are recorded before the first error of a move or of the log is raised.
     """
     waiting = iter(pending)

@@ -33,7 +33,7 @@ class CallsInFlight:
         self.left_behind = self._read()
 
     def _read(self) -> str:
-        """Return, in words, how many calls were in flight when the last process ended."""
+        """Return a phrase for how many calls were in flight when the last process ended."""
         unknown = "not known (this is a copy of the run, or the machine was rebooted)"
         try:
             number, _, boot = read_small(self._path, _SIZE).decode().partition(" ")

@@ -64,7 +64,7 @@ def judged(
     An episode brings its own verdict, the environment's score; that is final. A rule that `is_apart`, in its own
     process, is asked by a move.
 
-    [agents, Critic] The rule comes first. A judge, a tier of its own in every ledger, decides what the rule leaves open
+    [agents, Critic] The rule comes first. A judge, a separate tier in every ledger, decides what the rule leaves open
     and, in a cross-checked benchmark, what the rule calls wrong.
     """
     finish = yield from course

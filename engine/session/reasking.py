@@ -2,7 +2,7 @@
 another instruction (`mage_es.gepa`), or whether their answers are right (`rejudge`).
 
 Rules
-    - Plans, calls and verdicts are recorded in a log of their own within the run. At the end, or after a stop, the
+    - Plans, calls and verdicts are recorded in a separate log within the run. At the end, or after a stop, the
       run's own log gets one event (`questions.reasked`): what that cost and found, and the head of the other log. The
       run's digests do not change.
     - While another process writes the run, such as a proxy that serves it, that is left to the next asking; so it is
@@ -41,7 +41,7 @@ from mage_es.engine.run.world import World, first_event
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.call import make_call
-from mage_es.engine.session.catching_up import led
+from mage_es.engine.session.catching_up import replay_course
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.engine.session.queueing import Client
@@ -83,7 +83,7 @@ class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanned], prices: Prices) -> AskingPrice:
-    """Return what some prompts take if each takes what those `like` it took in the run, in the mean."""
+    """Return what some prompts will cost if each costs the mean of those `like` it in the run."""
     asked, purposes = Counter[tuple[int, str]](), set[str]()
     for planned in like:
         asked[planned.iteration, planned.question_id] += 1
@@ -115,8 +115,8 @@ def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanne
 
 
 def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice | None:
-    """Return an estimate of what a run takes that continues another: its opening and each question of an iteration
-    what those of the other took, in the mean; None if that has closed no iteration of its own."""
+    """Return an estimate of what continuing a run costs: the opening and each question of an iteration at the other
+    run's mean; None if that has not closed an iteration of its own."""
     opening, *closed = [each.iteration for each in reader.of(IterationClosed, since=last_inherited(reader) + 1)] or [-1]
     if not closed:
         return None
@@ -124,7 +124,8 @@ def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice |
     calls, tokens_in, tokens_out, minutes, dollars = 0.0, 0.0, 0.0, 0.0, list[float | None]()
     accounts = ledger_of(reader).accounts()
     for account, use in accounts:
-        # At its own start a run asks its anchors in one way, as nothing was learned; one that goes on asks both ways.
+        # At its own start a run asks its anchors in one way, as nothing was learned; one that continues another asks
+        # both ways.
         first = 2.0 if opening < 0 else 1.0
         times = share if account.iteration > opening else first
         calls += times * use.calls
@@ -145,8 +146,8 @@ def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice |
 
 
 class Again(NamedTuple):
-    """A plan to ask, and the phase and event of the run that it belongs to. `name` tells it from other plans to ask the
-    same question again."""
+    """A plan to ask, and the phase and event of the run that it belongs to. `name` distinguishes it from other plans to
+    ask the same question again."""
 
     planned: QuestionPlanned
     phase: Phase
@@ -206,7 +207,7 @@ def planned_on(world: World, state: State, iteration: int, names: Sequence[str])
 
 
 def as_examined(planned: QuestionPlanned, seq: int) -> Again:
-    """Return an exam's plan as one to ask, told from others by its prompt; `seq` is the event of its state."""
+    """Return an exam's plan as one to ask, named by its prompt; `seq` is the event of its state."""
     shown = (*(hit.memory_id for hit in planned.memories), *planned.principles)
     return Again(planned, "exam", seq, "\n".join((planned.prompt_sha256, *shown)))
 
@@ -227,7 +228,7 @@ def pending_course(world: World, state: State, again: Again, replies: Replies, *
         return replies.get((move.tier, move.request.sha256)) if isinstance(move, Ask) else None
 
     course = course_of(world.setting, state, planned, world.questions[planned.question_id])
-    return led(world, planned, course, recorded, causation=again.causation, has_judge=has_judge)[0]
+    return replay_course(world, planned, course, recorded, causation=again.causation, has_judge=has_judge)[0]
 
 
 @asynccontextmanager
@@ -269,8 +270,8 @@ async def asking_again(
 
 @contextmanager
 def _on_record(run: Run, verb: str, found: Callable[[], QuestionsReasked] | None) -> Iterator[Log]:
-    """Yield the log of what is asked again. If the run's own log does not name its head at the end, it then does, with
-    what was `found`, unless a second signal cuts that short: whatever stopped the asking, it was paid for."""
+    """Yield the log of what is asked again. At the end the run's own log names its head, with what was `found`, unless
+    a second signal cuts that short: whatever stopped the asking, it was paid for."""
     part = run.reasked
     with ExitStack() as opened:
         whole: Log | None = None
@@ -377,8 +378,8 @@ class AskingAgain(NamedTuple):
         return [ends.get(id(item.course)) for item in pending]
 
     async def write(self, state: State, iteration: int, ask: Ask, shown: tuple[str, ...]) -> ModelCalled | None:
-        """Ask for a text about the questions whose ids are `shown`, unless it is on record; None if the call failed for
-        good. Raises as `answer`."""
+        """Ask for a text about the questions whose ids are `shown`, unless it is on record; None if the call failed
+        permanently. Raises what `answer` raises."""
         tier, name = ask.tier, ask.request.sha256
         if (known := self.book.replies.get((tier, name))) is not None:
             return known

@@ -98,7 +98,7 @@ class Session:
 
     @property
     def last_plan(self) -> IterationPlanned | None:
-        """The plan of the iteration under way, or of the last one, whose briefs the next one builds on."""
+        """The plan of the current iteration, or of the last one, whose briefs the next one builds on."""
         return self._recorder.last_plan
 
     @property

@@ -57,7 +57,7 @@ from mage_es.engine.study.baselines.courses import (
     lessons,
     note_key,
     view_of,
-    written,
+    writer_text,
 )
 from mage_es.engine.study.baselines.table import (
     LEARNING_AT,
@@ -69,7 +69,7 @@ from mage_es.engine.study.baselines.table import (
     planned,
 )
 from mage_es.engine.study.baselines.trial import Shot
-from mage_es.engine.verbs.evolve import given
+from mage_es.engine.verbs.evolve import data_from_python
 from mage_es.engine.verbs.exam import exam_closed
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.preflight import require_room, require_served
@@ -147,7 +147,7 @@ async def abaseline(
     """
     name = ALSO.get(name, name)
     require_baseline(name)
-    config, benchmark = given(checked(config), tasks, scorer, benchmark)
+    config, benchmark = data_from_python(checked(config), tasks, scorer, benchmark)
     runtime = runtime or Runtime()
     if models is not None:
         require_models(models)
@@ -211,7 +211,7 @@ async def aresume_baseline(
     config: Config | None = None,
     models: Models | None = None,
 ) -> BaselineReport:
-    """Continue a baseline where it stopped; a finished one is returned as it is.
+    """Continue a baseline where it stopped; a finished one is returned unchanged.
 
     Raises:
         UsageError: `config` is given and differs from the run's; the message lists the differences.
@@ -419,7 +419,7 @@ async def _write(session: Session, asked: AskedNote) -> str:
     if called := progress.call_at(LEARNING_AT, note_key(ask)):
         note = NoteWritten(memory_id=ask.about, question_id=name, text=called.text)
         session.do(RecordFact(Draft(event=note, iteration=LEARNING_AT, phase="evaluate", correlation=name)))
-    return written(session.world, session.state, ask)
+    return writer_text(session.world, session.state, ask)
 
 
 def tokens_of(ledger: Ledger) -> int:

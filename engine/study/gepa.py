@@ -88,8 +88,8 @@ class RunAdapter(InstructionAdapter):
         judge: Model | None = None,
     ) -> None:
         """At the `start` questions are asked with the bare prompt, as a program without memories asks them; at the end
-        of an iteration, `iter-3` or the `latest`, with what was learned by then. `execution` must be the run's own
-        model, `guidance` may be another. The limits of `runtime` are for all that was ever asked again.
+        of an iteration, `iter-3` or the `latest`, with what had been learned at that point. `execution` must be the
+        run's own model, `guidance` may be another. The limits of `runtime` are for all that was ever asked again.
 
         Raises `UsageError` if there is no such end of an iteration, the run's questions are episodes, or too few of
         them were answered, and `PrerequisiteError` if the world of the run is missing.
@@ -203,10 +203,10 @@ def _end_of(reader: LogReader, at: str) -> tuple[int, int]:
     """Return the number of an iteration and the event that ended it."""
     ends = {seq: marker.number for marker, seq in reader.markers().items() if marker.kind == "iteration"}
     if not ends:
-        raise UsageError(f"{reader.run} has closed no iteration yet: `mage-es resume` goes on.")
+        raise UsageError(f"{reader.run} has not closed an iteration yet: `mage-es resume` continues it.")
     seq = max(ends) if at == "latest" else reader.resolve(at)
     if seq not in ends:
-        raise UsageError(f"{at} is no end of an iteration: give start, latest, or one such as iter-0.")
+        raise UsageError(f"{at} is not the end of an iteration: give start, latest, or one such as iter-0.")
     return ends[seq], seq
 
 

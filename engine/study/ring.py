@@ -52,7 +52,8 @@ MAGE, PLAIN, NOTHING = "mage", "knn", "zero_shot"
 POOL = 24
 """Roughly how many questions an iteration of MAGE has, since a ring has few questions in all."""
 LEAST_ANCHORS = 3
-"""With fewer there are none: one or two decide nothing, and of ten questions each is a tenth of what can be learned."""
+"""With fewer there are no anchors: one or two decide nothing, and of ten questions each is a tenth of what can be
+learned."""
 ANSWERING: tuple[Tier, ...] = ("execution", "judge")
 
 
@@ -148,7 +149,7 @@ class _Ring(NamedTuple):
         return _Sat(right, exam, learning, _tokens(sat.ledger.total("guidance")))
 
     async def _mage(self, run: Run, config: Config) -> _Sat:
-        """Evolve to the end or, if tokens are limited, one iteration after the other."""
+        """Evolve to the end or, if tokens are limited, one iteration at a time."""
         config, runtime, most = self._sized(config), self.runtime, 0
         limits = runtime.limits or UNLIMITED
         while not (run.events and LogReader(run.log_path).last(RunFinished)):

@@ -1,7 +1,7 @@
 """The verb `try`: a first answer to whether a model learns these tasks from experience, and whether that is worth it.
 
 Rules
-    - It measures nothing of its own: it is a ring of one seed over no memory, the nearest answer without a model, the
+    - It adds no measurement: it is a ring of one seed over no memory, the nearest answer without a model, the
       plain nearest cases, and MAGE. So all four see the same questions, and the same call continues where it stopped.
     - The verdict rests on paired intervals: what they do not exclude is reported as not shown.
 """

@@ -1,4 +1,4 @@
-"""Tests of your own parts: `check_benchmark`, what must hold of every benchmark."""
+"""Tests for your own parts: `check_benchmark` checks what must hold for every benchmark."""
 
 from mage_es.engine.testing.benchmarks import check_benchmark
 

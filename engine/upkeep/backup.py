@@ -4,8 +4,7 @@ back, those of one run or of all.
     log/...             the objects of the run's log and its questions, see `mage_es.events.care.backup`
     exams/<n>/log/...   those of each exam's
     effects/reasked/log/...     those of what `effect`, `bisect` and `mage_es.gepa` asked again
-    log/past/log/...            those of the run that this one goes on from
-    an empty key file, if tasks name subjects
+    log/past/log/...            those of the run that this one continues an empty key file, if tasks name subjects
     whole/<n>           all objects of a complete backup with their hashes, see `mage_es.events.care.manifest`
 
 Everything else in a run directory can be rebuilt from the logs and is not copied.
@@ -63,8 +62,8 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MirrorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the backups below a place: the names of the runs that are new in `runs_dir`, of those that took
-    the place of an earlier state, and how many are as they were; of each that was left out, why."""
+    """The result of mirroring backups: the names of runs that are new in `runs_dir`, of those that replaced an earlier
+    state, how many are unchanged, and why each of the others was left out."""
 
     place: str
     runs_dir: str
@@ -133,9 +132,9 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
 def mirror(source: str, *, runs_dir: Path) -> MirrorReport:
     """Restore each run that has a backup below `source`, a folder or `s3://bucket/prefix`, under the backup's name.
 
-    A run that is there is replaced if its backup has gone on from it, and keeps its file of subjects' keys. It stays as
-    it is if it is the same or ahead. It is left out if it is another run or someone is writing it, as is a backup that
-    is damaged or not complete. No run is ever deleted.
+    An existing run is replaced if its backup is a continuation of it, and keeps its file of subjects' keys. It is
+    unchanged if it is the same or ahead. It is left out if it is another run or is being written, as is a damaged or
+    incomplete backup. No run is ever deleted.
 
     Raises:
         UsageError: The source is neither, holds nothing, or is itself the backup of one run.
@@ -205,7 +204,7 @@ def _heads_of(run: Run) -> dict[str, Head]:
 
 
 def _heads_in(backed_up: CompleteBackup) -> dict[str, Head]:
-    """Return the same of a backup."""
+    """Return the same for a backup."""
     found = {}
     for place in ("", *_places(backed_up)):
         note = newest_head(backed_up, held(backed_up, at=place + _LOG), at=place + _LOG)

@@ -43,7 +43,7 @@ from mage_es.projections.fold import State
 
 REASON = "the subject asked for it"
 _CACHES = ("snapshots", "replays", "in-flight", "beginning")
-"""The folders that a run can do without."""
+"""The folders that a run does not need."""
 _LEAST = 20
 """How many characters a line needs to be searched for; shorter ones also occur for other subjects."""
 _LEAST_NAME = 6
@@ -59,7 +59,7 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     replies: int
     to_quarantine: tuple[str, ...]
     under_way: tuple[str, ...]
-    """Its questions under way, which a resume would finish and then cannot."""
+    """Its unfinished questions, which a resume could then no longer finish."""
     beside: dict[str, str]
     """Other runs in the same folder that have a key of the same subject, with the subject's id there."""
     receipt: KeyDestroyed | None = None
@@ -81,7 +81,8 @@ class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Found(NamedTuple):
-    """A subject of a run: its name ("" if its key is gone), its questions, and `under`, all that stands for it."""
+    """A subject of a run: its name ("" if its key is gone), its questions, and `under`, everything that stands for
+    it."""
 
     subject_id: str
     name: str
@@ -275,7 +276,7 @@ def _searched(
     for other, ident in plan.beside.items():
         left = f"it has a key of the same subject: mage-es erase {other} --subject {ident}"
         yield row("run beside", other, "nothing", left)
-    goes_on = "none can be there: a run with subjects is neither gone on from nor served"
+    goes_on = "none can be there: a run with subjects can be neither continued nor served"
     yield row("child and served runs", "", goes_on)
     asked = f"ask the provider to delete {len(ids)} replies by their ids, which the receipt has" if ids else ""
     yield row("provider", "", "cannot be reached from here" if ids else "no reply has a provider's id", asked)

@@ -43,7 +43,7 @@ class Descent(NamedTuple):
 
 
 def lineage_of(reader: LogReader, state: State, name: str) -> Descent:
-    """Return what came of something learned, by its full id."""
+    """Return what was derived from something learned, by its full id."""
     things, log = dict(things_of(state)), _Log(reader)
     derived = _derived(log, things, {name})
     together = Counter(other for shown in log.shown.values() if name in shown for other in shown)
@@ -55,7 +55,7 @@ def lineage_of(reader: LogReader, state: State, name: str) -> Descent:
 
 
 class _Log:
-    """What a log says about prompts: what each one showed, and the facts that came of it."""
+    """What a log says about prompts: what each one showed, and the facts that resulted."""
 
     def __init__(self, reader: LogReader) -> None:
         self.shown = dict[tuple[int, str, str], set[str]]()
@@ -78,8 +78,8 @@ class _Log:
                     self.calls.append(record)
 
     def facts(self, names: Collection[str]) -> Iterator[str]:
-        """Yield the ids of facts that came of prompts that showed one of these, or of briefs with the answer to such a
-        prompt."""
+        """Yield the ids of facts that resulted from prompts that showed one of these, or from briefs with the answer to
+        such a prompt."""
         saw = {key for key, shown in self.shown.items() if not shown.isdisjoint(names)}
         for record in self.verdicts:
             if asking_of(record.event) in saw:

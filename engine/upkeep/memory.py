@@ -19,9 +19,9 @@ from mage_es.engine.run.memories import (
     bare_setting,
     curations,
     deciders,
+    full_id,
     ids_of,
     items_of,
-    named,
     report_of,
 )
 from mage_es.engine.run.world import first_event, state_of
@@ -35,14 +35,14 @@ from mage_es.projections.fold import State
 
 
 class Together(msgspec.Struct, frozen=True, kw_only=True):
-    """Something in use or not that was in `prompts` together with a memory."""
+    """Something, in use or not, that was in `prompts` together with a memory."""
 
     item: MemoryItem
     prompts: int
 
 
 class CascadeReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a cascade did: the memory as it is now; what was `derived` from it and is out of use with it; what was
+    """What a cascade did: the memory's current state; what was `derived` from it and is out of use with it; what was
     derived and had been `out_before`; what was merely shown `together` with it and stays; and how many things are of
     the next generation (`further`), which stay too."""
 
@@ -92,7 +92,8 @@ acurate = in_thread(curate)
 
 
 def curate_all(run: Run, items: Sequence[tuple[str, str]], *, action: Curation, by: str) -> None:
-    """Decide on items (id, reason), all or none, by one commit at the end of the run's log. Raises as `curate`."""
+    """Decide on items (id, reason), all or none, by one commit at the end of the run's log. Raises what `curate`
+    raises."""
     with _writing(run, items[0][0], action) as log:
         log.append(decided(run, *_folded(run, "latest"), items, action=action, by=by))
 
@@ -101,12 +102,12 @@ def curate_all(run: Run, items: Sequence[tuple[str, str]], *, action: Curation, 
 def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") -> CascadeReceipt:
     """Quarantine an item and everything in use that was derived from it (upkeep/lineage.py), all or nothing.
 
-    Raises as `curate`.
+    Raises what `curate` raises.
     """
     run = as_run(run)
     with _writing(run, name, "quarantine") as log:
         reader, state = _folded(run, "latest")
-        whole = named(name, ids_of(state))
+        whole = full_id(name, ids_of(state))
         found = lineage_of(reader, state, whole)
         in_use = [each for each in found.derived if status_of(state, each) not in OUT_OF_USE]
         items = [(whole, reason), *((each, f"derived from {whole}: {reason}") for each in in_use)]

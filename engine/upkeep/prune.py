@@ -1,8 +1,8 @@
 """The verb `prune`: take out of use what a run's own record proves harmful, and say what that gains.
 
 Rules
-    - No model is called: the pairs that `effect` put on record, and the tosses of the coin, are all there is
-      (pruning.py says what they prove).
+    - No model is called: it uses only the pairs that `effect` recorded, and the tosses of the coin (pruning.py says
+      what they prove).
     - What goes out of use is quarantined, by one commit of events with their reasons. Nothing is deleted.
     - What a person released stays in use: the same pairs would only take it out again.
     - The gain is that of the same questions, paired: as they were answered, and without any of what was taken out. A
@@ -32,7 +32,7 @@ BY = "prune"
 
 class PrunedMemory(msgspec.Struct, frozen=True, kw_only=True):
     """A memory that is proved harmful: what it is worth by pairs or by the coin, in points (95 %), on how many answers
-    (pairs, or either side of the coin), p, and p after the correction for all that were looked at."""
+    (pairs, or either side of the coin), p, and p after the correction for all that were tested."""
 
     memory_id: str
     kind: str
@@ -72,8 +72,8 @@ class PruneGain(PairedNumbers, frozen=True, kw_only=True):
 
 
 class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was taken out of use, the surest first; with `only_look`, what would be. Of the memories in use that a
-    prompt showed `looked_at` had enough on record, `too_few` had not, and `released` were let in again by a person."""
+    """What was taken out of use, the most certain first; with `only_look`, what would be. Of the memories in use that a
+    prompt showed, `looked_at` had enough on record, `too_few` did not, and `released` were brought back by a person."""
 
     run_id: str
     only_look: bool
@@ -102,7 +102,7 @@ def prune(run: Run | Path | str, *, only_look: bool = False) -> PruneReport:
     """Quarantine every memory that the record of a run proves harmful; with `only_look`, change nothing.
 
     Raises:
-        UsageError: There is no such run, or its episodes are under way.
+        UsageError: There is no such run, or its episodes are in progress.
         RunLocked: Another process is writing the run.
     """
     run = as_run(run)

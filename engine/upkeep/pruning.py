@@ -14,12 +14,12 @@ Rules
 from collections.abc import Mapping
 
 LEVEL = 0.05
-"""How likely it may be that any of the memories taken out did nothing."""
+"""The largest probability that any of the removed memories had no effect."""
 
 
 def proved_harmful(looked_at: Mapping[str, tuple[float, float]]) -> dict[str, float]:
-    """Return the harmful ones among all memories that were looked at, given by id with the points of the number chosen
-    and its two-sided p: p after the correction by id, the surest first."""
+    """Return the harmful ones among all tested memories, given by id with the points of the number chosen and its
+    two-sided p: p after the correction by id, the most certain first."""
     corrected, found = 0.0, dict[str, float]()
     for place, name in enumerate(sorted(looked_at, key=lambda name: (looked_at[name][1], name))):
         points, p = looked_at[name]

@@ -1,4 +1,4 @@
-"""The verb `memory review`: the proposals on which a person decides, with everything that helps."""
+"""The verb `memory review`: the proposals that a person decides on, with everything that helps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each of the six agents did in a run: its model calls, the events it caused, and guidance that never arrived."""
+"""What each of the six agents did in a run: its model calls, the events it caused, and missing guidance."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from mage_es.events.vocabulary import (
 class MissingGuidance(msgspec.Struct, frozen=True, kw_only=True):
     """How many requests the guidance tier got, and how many it never fulfilled.
 
-    `unreadable`: no reply had the requested form. `failed`: a call failed for good, counted by kind of fault.
+    `unreadable`: no reply had the requested form. `failed`: a call failed permanently, counted by kind of fault.
     """
 
     asked: int

@@ -46,7 +46,7 @@ class JudgeCase(NamedTuple):
 
 
 class Opinion(NamedTuple):
-    """A judge's opinion of a prediction, and its replies; `problem`: why there is none (`unreadable`, `unanswered`),
+    """A judge's opinion of a prediction, and its replies; `problem`: why it is missing (`unreadable`, `unanswered`),
     else ""."""
 
     score: float = 0.0
@@ -149,14 +149,14 @@ async def _work(
             opinions[at] = await _ask(case, client, template)
 
 
-def shown(case: JudgeCase) -> Verdict:
+def verdict_for_judge(case: JudgeCase) -> Verdict:
     """Return the rule's verdict with the answer that a judge sees: the end of a text in which the rule finds none."""
     return msgspec.structs.replace(case.verdict, answer=case.verdict.answer or case.text[-SHOWN:])
 
 
 async def _ask(case: JudgeCase, client: RetryingClient, template: str) -> Opinion:
     """Ask about one case, repeatedly while replies are unusable, and return the opinion."""
-    course, replies = opinion(case.question, shown(case), template), list[Completion]()
+    course, replies = opinion(case.question, verdict_for_judge(case), template), list[Completion]()
     move = next(course)
     while True:
         assert isinstance(move, Ask)

@@ -16,7 +16,7 @@ from mage_es.engine.verbs.preflight import given_away
 
 
 class RoleRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A role that a column of own tasks can have: the column that has it, "" for none, and then `why` if one would have
+    """A role that a column of own tasks can have: the column that has it, or "", and then `why` if a column would have
     it by its name."""
 
     role: str
@@ -50,7 +50,8 @@ def tasks_of(config: Config, data_dir: Path | str | None) -> World:
 
 
 def check(config: Config, world: World) -> DataReport:
-    """Say how a run divides its questions and what is left out. Raises `PrerequisiteError` if they cannot be scored."""
+    """Return how a run divides its questions and what is left out. Raises `PrerequisiteError` if they cannot be
+    scored."""
     require_scoring(world, "a run")
     benchmark, splits, columns = world.benchmark, world.splits, column_roles_of(world.benchmark)
     return DataReport(

@@ -18,7 +18,7 @@ from mage_es.engine.embedders.registry import metered, replacement
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.registry import Models, open_models, own_teacher, require_models, require_teaching
 from mage_es.engine.run.budget import UNLIMITED
-from mage_es.engine.run.cutoffs import columns_told, cutoffs, gone_on, left_out
+from mage_es.engine.run.cutoffs import columns_told, continuation, cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.pricing import Prices
@@ -73,7 +73,7 @@ async def aevolve(
         PrerequisiteError: A data set or a model is missing, or the disk is nearly full.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
     """
-    config, benchmark = given(checked(config), tasks, scorer, benchmark)
+    config, benchmark = data_from_python(checked(config), tasks, scorer, benchmark)
     return await begin(
         Beginning(config, at=at, registration=registration),
         benchmark,
@@ -92,7 +92,7 @@ evolve = blocking(aevolve)
 
 @typed
 def evolve_price(config: Config, *, from_run: Run | Path | str, prices: Prices | None = None) -> AskingPrice | None:
-    """Return what `evolve` from another run takes, by what that run took; None if it has closed no iteration of its
+    """Return what `evolve` from another run costs, judging by that run; None if it has not closed an iteration of its
     own. No model is called. Raises `UsageError` for a run without events."""
     reader = LogReader(as_run(from_run).log_path)
     first_event(reader)
@@ -159,13 +159,13 @@ async def begin(
         if column_roles_of(world.benchmark):  # a benchmark's own types need no check
             said = (*said, *given_away(config, world.benchmark, world.splits))
         said = (*said, *replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
-        for told in (*said, *gone_on(world), *left_out(config, world.splits, goes_on=parent is not None)):
+        for told in (*said, *continuation(world), *left_out(config, world.splits, goes_on=parent is not None)):
             session.announce(told)
         await iterate(session)
     return summarise(run, fs=fs)
 
 
-def given(
+def data_from_python(
     config: Config,
     tasks: Sequence[Mapping[str, Any]] | None,
     scorer: str | Scoring | None,

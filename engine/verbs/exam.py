@@ -245,7 +245,7 @@ class _Sitting(NamedTuple):
             turn.release()
 
     def _take_lock(self) -> Lock | None:
-        """Take the lock of the run's exam under way; None while another process holds it."""
+        """Take the lock for an exam of the run; None while another process holds it."""
         try:
             return LocalFileSystem().lock(self.run.examining_path)
         except BlockingIOError:

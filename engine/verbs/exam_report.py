@@ -66,10 +66,10 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     families). `answers` is (question id, correct) in id order, for paired comparisons. `interval` is the Wilson score
     interval of `correct` in `total` at 95 %. `undecided` counts, by reason, the answers on which neither the rule nor a
     judge could decide; they are in no other number. `unanswered` counts, by kind of fault, the questions whose call
-    failed for good; they are wrong. `head` is that of the exam's own log. `bare` questions were shown nothing learned,
-    `recalled` ones were answered by the nearest cases without a call; with a control, `controlled` ones were shown
-    memories under it. `execution` is the model that answered. If questions share a few right answers, `commonest` is
-    the most frequent one among those to learn from, and how many of the exam's questions it fits.
+    failed permanently; they are wrong. `head` is that of the exam's own log. `bare` questions were shown nothing
+    learned, `recalled` ones were answered by the nearest cases without a call; with a control, `controlled` ones were
+    shown memories under it. `execution` is the model that answered. If questions share a few right answers, `commonest`
+    is the most frequent one among those to learn from, and how many of the exam's questions it fits.
 
     `beside` compares a control with the exam of the same state without one, or another learner with the run's own;
     `before` compares with the same model's exam of the start. Each is None if there is no such exam. `repeated`: this

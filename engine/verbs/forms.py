@@ -40,7 +40,7 @@ def blocking(verb: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
 
 
 def in_thread(verb: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Return the async form of a verb that calls no model: it works in a thread."""
+    """Return the async form of a verb that does not call models: it works in a thread."""
 
     @functools.wraps(verb)
     async def awaited(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""What models are asked before a run is begun with them, so that a mistake leaves nothing behind."""
+"""What models are asked before a run starts with them, so that a mistake leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def first_request(world: World, question_id: str) -> Request:
 
 
 def given_away(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[str, ...]:
-    """Return what gives answers away besides the text, as the wing auditing finds it; nothing where that is deleted."""
+    """Return what gives answers away besides the text, as found by the wing auditing; nothing if that was deleted."""
     if "target_leaks" not in plugins("mage_es.verbs"):
         return ()
     found: tuple[str, ...] = verb("target_leaks")(config, benchmark, splits)

@@ -34,7 +34,7 @@ async def aresume(
     models: Models | None = None,
     fs: FileSystem | None = None,
 ) -> RunSummary:
-    """Continue a run, or begin one that was stopped before its first event. Recorded calls are not made again; a
+    """Continue a run, or start one that was stopped before its first event. Recorded calls are not made again; a
     finished run is returned unchanged.
 
     Raises:

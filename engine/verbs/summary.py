@@ -11,7 +11,7 @@ from mage_es.events.vocabulary import FormDecided, Paired
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One iteration of a run. The first is the start, -1 or a parent's last, which has only an anchor result.
 
-    The totals count every question that was asked: `unanswered` ones, whose call failed for good, are wrong; only
+    The totals count every question that was asked: `unanswered` ones, whose call failed permanently, are wrong; only
     `undecided` ones, neither right nor wrong, are left out. The scores are means of episodes, as fractions, and None if
     the questions are not episodes.
     """
@@ -103,7 +103,8 @@ class ParentRow(msgspec.Struct, frozen=True, kw_only=True):
     """The run that another continues after its `iteration`; `path` is where it was, relative to the folder of runs. Of
     two that were merged `run_id` has both, and `path` and `head` are empty.
 
-    `calls` and `usd` (None: a price is unknown) are what it and its parents had cost, which no ledger here counts.
+    `calls` and `usd` (None: a price is unknown) are what it and its parents had cost, which this run's ledger does not
+    count.
     """
 
     run_id: str

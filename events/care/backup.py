@@ -84,7 +84,7 @@ def head_name(seq: int) -> str:
 
 
 def newest_head(objects: ObjectSource, found: Held, *, at: str) -> HeadNote:
-    """Return how far the newest complete backup reaches; event 0 if there is none. Raises `LogDamaged`."""
+    """Return how far the newest complete backup reaches, or event 0. Raises `LogDamaged`."""
     if not found.heads:
         return HeadNote(seq=0, chain="")
     name = at + head_name(found.heads[-1])
@@ -133,7 +133,7 @@ class _Backup:
         self._sealed.show(self._tail.listing.segments, self._tail.recorded)
         # The newest segment's hash may not be durable yet, and without a tail nothing vouches for it.
         if not self._tail.frames:
-            raise PrerequisiteError(f"{self._layout.path} has nothing to back up at this moment: try again later.")
+            raise PrerequisiteError(f"{self._layout.path} has nothing to back up at the moment: try again later.")
         # FORMAT names the log: if the place holds another one, this refuses before anything else is stored.
         self._create(FORMAT, self._fs.read(self._layout.format))
         self._listed = self._objects.listed()
@@ -174,7 +174,7 @@ class _Backup:
             raise self._conflict(f"has sealed events {alien[0].first} to {alien[0].last}, which this log does not have")
         ends = {frame.last: frame.chain.hex() for frame in self._tail.frames}
         if ends.get(before.seq, before.chain) != before.chain:
-            raise self._conflict(f"has another event {before.seq} than this log, or others before it")
+            raise self._conflict(f"has a different event {before.seq} from this log's, or different ones before it")
         # Sealed since the last backup: frames are gone, so compare the records.
         if before.seq not in ends:
             since = common[-1].last + 1 if common else 1

@@ -59,9 +59,9 @@ _Add = Callable[[Record], object]
 
 
 def export(reader: LogReader, target: Path, *, format: ExportFormat, until: int) -> ExportReport:
-    """Write events 1 to `until` into the folder `target`, which is created. A failed export leaves no file.
+    """Write events 1 to `until` into the folder `target`, which is created. A failed export leaves no files.
 
-    Raises `UsageError` if there is something in the folder, `LogDamaged`, `UnknownEvent`.
+    Raises `UsageError` if the folder is not empty, `LogDamaged`, `UnknownEvent`.
     """
     with new_folder(target):
         return _export(reader, target, format=format, until=until)
@@ -69,9 +69,10 @@ def export(reader: LogReader, target: Path, *, format: ExportFormat, until: int)
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[None]:
-    """Create a folder that the block fills; if that fails nothing is left, as half an export looks like a whole one.
+    """Create a folder that the block fills; if that fails nothing is left, since half an export looks like a complete
+    one.
 
-    Raises `UsageError` if there is something in the folder.
+    Raises `UsageError` if the folder is not empty.
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"{path} is not an empty folder: give a new one, so that nothing there is overwritten.")

@@ -27,7 +27,7 @@ def arrow_schema(cls: type[Event]) -> pa.Schema:
 
 
 def described(types: Iterable[type[Event]], meanings: Mapping[str, str], *, format: str, title: str, about: str) -> str:
-    """Return a page in Markdown about an export: every file, and every column with its type and what it means."""
+    """Return a page in Markdown about an export: every file, and every column with its type and meaning."""
     stored = {field.name: str(field.type) for field in schema.HEADER}
     kinds = stored if format == "parquet" else {name: _HEADER_TEXT.get(name, "string") for name in stored}
     # Sorted: the same events must give the same bytes, whichever of their types came first.
@@ -61,7 +61,7 @@ _PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean
 
 
 def _columns(cls: type[Event] | type[Part], meanings: Mapping[str, str], format: str) -> Iterator[tuple[str, str, str]]:
-    """Yield name, type as the file stores it, and meaning of each field."""
+    """Yield the name, the type in the file, and the meaning of each field."""
     for name, shape in shapes_of(cls).items():
         # Parquet calls a list's items `element`.
         kind = str(_arrow(shape)).replace("list<item:", "list<element:") if format == "parquet" else _text(shape)

@@ -66,7 +66,7 @@ class SeenHead(NamedTuple):
 
 
 class HeadsVerdict(NamedTuple):
-    """What the signed heads of a log show. `problems` say how the log is not what was signed. `named` are the
+    """What the signed heads of a log show. `problems` say how the log differs from what was signed. `named` are the
     signers that the log names, `seen` every valid line below a head, `missing` the signed head that should exist,
     `first` the event that it should follow, `cut` what a recorded repair cut off although it had been signed."""
 
@@ -136,7 +136,7 @@ def kept_heads(path: Path) -> list[KeptHead]:
 
 
 def read_head_file(file: Path) -> KeptHead:
-    """Return the signed head in a file, be it beside a log or kept elsewhere. Raises `LogDamaged`."""
+    """Return the signed head in a file, whether beside a log or kept elsewhere. Raises `LogDamaged`."""
     # Bounded, because a file with the name of a note may be anything.
     data = LocalFileSystem().read(file, 0, _LONGEST)
     try:

@@ -53,7 +53,7 @@ def complete(objects: Objects, items: Iterable[Item]) -> int:
 class CompleteBackup:
     """The objects of the newest complete backup at a place, each compared with its hash when it is read.
 
-    Raises `LogDamaged` if the record of them cannot be read, `PrerequisiteError` if there is none.
+    Raises `LogDamaged` if the record of them cannot be read, `PrerequisiteError` without one.
     """
 
     def __init__(self, objects: ObjectSource) -> None:

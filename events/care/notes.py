@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 LOG, WITNESS = 1, 4
-"""The kinds of keys: one signs heads of its own logs, the other says when it saw a head."""
+"""The kinds of keys: one signs heads of its own logs, the other attests when it saw a head."""
 _PRIVATE = "PRIVATE+KEY+"
 _KEY_ID, _TIME, _SIGNATURE, _PUBLIC = 4, 8, 64, 32
 _SIGNED = re.compile(r"— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})")
@@ -200,7 +200,7 @@ def read_signer(file: Path) -> Signer:
 
 
 def _parts(key: str) -> tuple[str, str, bytes]:
-    """Return name, digits and bytes of a key as it is written; no bytes for what is no base64."""
+    """Return name, digits and bytes of a key as it is written; no bytes if it is not base64."""
     # The base64 may hold `+` as well, which is why the text is split only from the left.
     name, digits, encoded = (*key.split("+", 2), "", "")[:3]
     try:

@@ -21,7 +21,7 @@ _FILE = re.compile(r"(questions|golds)/([0-9a-f]{64})\.parquet")
 
 
 class QuestionsVerdict(NamedTuple):
-    """How many questions are stored, how many of them have gold answers, and what is not as it was stored."""
+    """How many questions are stored, how many of them have gold answers, and what has changed since."""
 
     questions: int
     golds: int

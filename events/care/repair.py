@@ -1,4 +1,4 @@
-"""Repair: cut a damaged log to its last whole prefix, if there is no copy to restore it from.
+"""Repair: truncate a damaged log after its last intact event, if there is no copy to restore it from.
 
 Nothing is thrown away, and an interrupted repair leaves a log that is still refused, or one that records the cut.
 """
@@ -62,7 +62,8 @@ def plan_repair(path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabul
 def repair_log(
     path: Path, *, clock: Callable[[], int], fs: FileSystem | None = None, vocabulary: Vocabulary | None = None
 ) -> RepairReport:
-    """Cut a log that cannot be opened to its last whole prefix, and record that in it. A whole log is left as it is."""
+    """Truncate a log that cannot be opened after its last intact event, and record that in it. An intact log is left
+    unchanged."""
     fs, layout = fs or LocalFileSystem(), Layout(path)
     try:
         lock = WriterLock(fs, layout.lock)

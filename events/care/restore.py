@@ -48,5 +48,5 @@ def restore(
     verdict, questions = verify_log(path, fs, vocabulary=vocabulary), verify_questions(path, fs, vocabulary=vocabulary)
     found = [f"{f.file.name}, events {f.first} to {f.last}: {f.problem}" for f in verdict.findings]
     if problems := "; ".join(found or questions.problems):
-        raise LogDamaged(f"what {backed_up.place} holds is not a whole log: {problems}. Use another backup.")
+        raise LogDamaged(f"{backed_up.place} does not hold an intact log: {problems}. Use another backup.")
     return verdict.head

@@ -1,4 +1,4 @@
-"""Which part of a damaged log is whole: the longest prefix that its hashes vouch for, and everything that is not in it.
+"""Which part of a damaged log is intact: the longest prefix that its hashes vouch for, and everything outside it.
 
 Rules
     - The prefix is made of segments that are what was sealed, then of frames that continue the chain. Nothing after the

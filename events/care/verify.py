@@ -32,7 +32,7 @@ _NOTHING = Range(0, 0)
 
 
 class Finding(NamedTuple):
-    """Something that is not as it was written: the file, the affected events, and the problem.
+    """Something that differs from what was written: the file, the affected events, and the problem.
 
     `last` is 0 if everything from `first` on is affected; both are 0 if no event is.
     """

@@ -11,7 +11,7 @@ from mage_es.events.errors import LogDamaged
 T = TypeVar("T", bound=msgspec.Struct)
 
 UNREADABLE = (msgspec.MsgspecError, RecursionError)
-"""What decoding raises for invalid bytes, and for bytes that are nested too deeply."""
+"""What decoding raises for invalid bytes, and for values that are nested too deeply."""
 
 
 Chain = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
@@ -34,7 +34,7 @@ class Taken(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log has of another, which lies in its folder past/ up to `head`: of its events up to `seq` those that it
+    """What a log has of another one, which is in its folder past/ up to `head`: those of its events up to `seq` that it
     `takes`."""
 
     seq: int
@@ -88,7 +88,7 @@ def unpack(data: bytes, kind: type[T], *, name: str) -> T:
         return msgspec.json.decode(body + b"}", type=kind)
     # The checksum is right, so this is not damage: another release wrote it.
     except UNREADABLE as error:
-        raise LogDamaged(f"{name} is whole but not what this release writes: {error}. Use a newer one.") from error
+        raise LogDamaged(f"{name} is intact but not in this release's form: {error}. Use a newer release.") from error
 
 
 def genesis(format_file: bytes) -> bytes:

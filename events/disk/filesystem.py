@@ -24,7 +24,7 @@ class File(Protocol):
         """Append as much of `data` as the system takes; return how many bytes that was."""
 
     def sync(self) -> None:
-        """Return once everything written is on stable storage."""
+        """Wait until everything written is on stable storage."""
 
     def close(self) -> None:
         """Close the file; nothing is synced."""
@@ -37,14 +37,14 @@ class Lock(Protocol):
         """Overwrite the start of the lock file, for other processes on this machine; it is not synced."""
 
     def release(self) -> None:
-        """Let the next writer in."""
+        """Release the lock for the next writer."""
 
 
 class FileSystem(Protocol):
     """What the log needs from a disk. Every method raises `OSError` if the system refuses."""
 
     def make_folder(self, path: Path) -> None:
-        """Create a folder and its parents, durably; an existing one is left as it is."""
+        """Create a folder and its parents, durably; an existing one is left unchanged."""
 
     def names(self, folder: Path) -> list[str]:
         """Return the sorted names in a folder."""
@@ -70,7 +70,7 @@ class FileSystem(Protocol):
     def unlink(self, path: Path) -> None: ...
 
     def sync_folder(self, path: Path) -> None:
-        """Return once the names in a folder are on stable storage."""
+        """Wait until the names in a folder are on stable storage."""
 
     def lock(self, path: Path) -> Lock:
         """Take the exclusive lock of a file, creating it. Raises `BlockingIOError` while another holds it."""
@@ -223,7 +223,7 @@ def _named(path: Path) -> Iterator[None]:
     try:
         yield
     except (OddFile, NotADirectoryError) as error:
-        what = error.strerror if isinstance(error, OddFile) else "no folder, or is in one that is none"
+        what = error.strerror if isinstance(error, OddFile) else "not a folder, or inside something that is not one"
         raise LogDamaged(f"{path} is {what}. Restore it from a copy of the run.") from error
     except OSError as error:
         if path.is_symlink() and error.errno in (errno.ENOENT, errno.ELOOP):

@@ -1,4 +1,4 @@
-"""The keys of subjects: a file of a run, kept separate from its log, and what it seals and opens.
+"""The keys of subjects: a file of a run, kept separate from its log, and sealing and opening texts with it.
 
     <run>/keys      readable by its owner alone; no backup has it
 
@@ -49,15 +49,14 @@ class _Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_file(log: Path) -> Path:
-    """Return where the keys for a log are: beside it, or beside the log of its run if it lies in a folder of a run's
-    folder."""
+    """Return where the keys for a log are: beside it, or beside its run's log if it is in a subfolder of a run."""
     log = log.absolute()
     above = [each for each in log.parents[2:3] if Layout(each / log.name).format.exists()]
     return (above or log.parents)[0] / "keys"
 
 
 def keys_of(log: Path) -> Keys | None:
-    """Return the keys for a log, None if there is no file of them. Raises `KeysUnusable`."""
+    """Return the keys for a log, or None without a file of them. Raises `KeysUnusable`."""
     file = key_file(log)
     try:
         document = unpack(LocalFileSystem().read(file, 0, _LARGEST), _Document, name=str(file))
@@ -66,7 +65,7 @@ def keys_of(log: Path) -> Keys | None:
     except LogDamaged as error:
         raise _unusable(str(file), "is damaged") from error
     if any(each.id != _id_of(document.salt, each.subject) for each in document.subjects):
-        raise _unusable(str(file), "has another salt than the log was written with")
+        raise _unusable(str(file), "has a different salt from the one the log was written with")
     return Keys(document, str(file))
 
 
@@ -83,7 +82,7 @@ def make_keys(log: Path, subjects: Iterable[str]) -> Keys:
 
 
 def destroy_key(log: Path, subject: str) -> bool:
-    """Destroy the key of a subject, and with it every text under it; return whether there was one.
+    """Destroy the key of a subject, and with it every text under it; return whether it existed.
 
     The file that it was in is replaced, durably, and then overwritten. Copies of overwritten blocks that a disk keeps
     (flash, a file system's own snapshots) are beyond its reach.

@@ -7,7 +7,7 @@
     golds/<sha256>.parquet        their gold answers, which a copy may be without
     heads/<seq>-<root8>.note      signed heads, each of events 1 to <seq>
     quarantine/                   what recovery cut off; never deleted by code
-    past/log/                     the log that this one goes on from, whole, as it was then
+    past/log/                     the log that this one continues, complete, as of that moment
 
 Numbers have twenty digits, so names sort as the events do. There is no manifest: the listing must be contiguous.
 """
@@ -39,7 +39,7 @@ class Listing(NamedTuple):
 
     @property
     def sealed(self) -> int:
-        """The last sequence number that a segment holds, 0 if there is none."""
+        """The last sequence number in any segment, or 0."""
         return self.segments[-1].last if self.segments else 0
 
     @property

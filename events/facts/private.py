@@ -1,8 +1,8 @@
 """Texts of a subject (a person or customer): which fields hold them, and what they are once their key is gone.
 
 Theory of operation
-    A task may name a subject. Every text that comes of it is in the log as ciphertext, under that subject's key, so
-    that destroying the key destroys the text in every copy, and no other byte changes.
+    A task may name a subject. Every text derived from it is in the log as ciphertext, under that subject's key, so that
+    destroying the key destroys the text in every copy, and no other byte changes.
 
     Where. `decide` marks texts as `Private`, a str like any other, with the subjects that it is `under`
     (engine/rules/subjects.py). The log seals what is marked before it writes, and a reader opens it (disk/keys.py), so

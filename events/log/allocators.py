@@ -1,6 +1,6 @@
-"""Returning freed memory that allocators keep to the system. A seal takes 150 MiB for a moment. Arrow, and the C
-library for each thread, keep much of that for the next seal, which in a serving process is hours away. Among C
-libraries only glibc needs to be asked.
+"""Return freed memory to the system that allocators would keep. A seal briefly takes 150 MiB. Arrow, and the C library
+for each thread, keep much of that for the next seal, which in a serving process is hours away. Among C libraries only
+glibc needs to be asked.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ def give_back_large() -> None:
 
 
 def give_back_freed() -> None:
-    """Return the memory that is free now to the system; this takes a few milliseconds."""
+    """Return all currently free memory to the system; this takes a few milliseconds."""
     pa.default_memory_pool().release_unused()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)

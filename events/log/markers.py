@@ -52,7 +52,7 @@ def parse(text: str) -> Marker:
             return Marker("iteration", int(match[1]))
         if match[2] in get_args(Phase):
             return Marker("phase", int(match[1]), match[2])
-        raise UsageError(f"marker {text!r} names no phase.{nearest(match[2], list(get_args(Phase)))}")
+        raise UsageError(f"marker {text!r} does not name a phase.{nearest(match[2], list(get_args(Phase)))}")
     raise UsageError(f"{text!r} is not a marker. Write start, iter-9, iter-9/evaluate, seq:1234 or latest.")
 
 

@@ -1,12 +1,12 @@
-"""The past of a log: the one that it goes on from, of which it takes some events, numbered from 0 downwards.
+"""The past of a log: the log that it continues, from which it takes some events, numbered from 0 downwards.
 
 Rules
-    - The other log lies in past/, whole: its sealed files under a second name each, so that a fork copies nothing, and
-      needs the other's folder no longer. It never changes.
+    - The other log is in past/, complete: its sealed files are hard-linked, so that a fork copies nothing and no longer
+      needs the other's folder. It never changes.
     - FORMAT says what is taken, and where the other log ended; and the chain begins with a hash of FORMAT. So a head
       vouches for all of the past as well.
     - The last event taken has at most number 0, and a log's own events begin with 1. If the other log has a past
-      itself, its numbers go on downwards.
+      itself, its numbers continue downwards.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from mage_es.events.errors import PrerequisiteError
 
 
 def link(fs: FileSystem, layout: Layout, target: Layout, listing: Listing, frames: list[wal.Frame]) -> None:
-    """Make `target` the same log, its sealed files and questions as second names of this one's. FORMAT is last: without
-    it, after a crash, this is done again. Raises `PrerequisiteError` if nothing vouches for the newest sealed file."""
+    """Make `target` the same log, with its sealed files and questions as hard links to this one's. FORMAT is written
+    last: without it, after a crash, this is done again. Raises `PrerequisiteError` if nothing vouches for the newest
+    sealed file."""
     if not frames:
-        raise PrerequisiteError(f"{layout.path} has nothing to go on from at this moment: try again later.")
+        raise PrerequisiteError(f"{layout.path} has nothing to continue from at the moment: try again later.")
     names = {layout.segments: target.segments, layout.questions: target.questions, layout.golds: target.golds}
     sealed = {path.name for span in listing.segments for path in (layout.segment(span), layout.vectors(span))}
     for source, folder in names.items():

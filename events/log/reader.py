@@ -1,7 +1,7 @@
 """Reading a log: any number of readers, without a lock and without writing anything, even while a writer is at work.
 
-A reader shows a fixed prefix of the log, up to its `head`, until `refresh` is called. If the log goes on from another,
-a reading that begins at no number begins with what it took from that one (past.py), under numbers below 1.
+A reader shows a fixed prefix of the log, up to its `head`, until `refresh` is called. If the log continues another,
+reading without a start begins with what it took from that one (past.py), under numbers below 1.
 """
 
 from __future__ import annotations
@@ -62,24 +62,24 @@ class LogReader:
         return self._tail.head
 
     def refresh(self) -> None:
-        """Take in what has become durable since the last refresh. Raises `LogDamaged`."""
+        """Read what has become durable since the last refresh. Raises `LogDamaged`."""
         self._tail.refresh()
         self._sealed.show(self._tail.listing.segments, self._tail.recorded)
 
     @cached_property
     def past(self) -> PastEvents | None:
-        """What the log took from the one that it goes on from, if it does. Raises `LogDamaged`."""
+        """What the log took from the one that it continues, if any. Raises `LogDamaged`."""
         if (about := self.goes_on_from) is None:
             return None
         if not self._fs.exists(self._layout.past / "FORMAT"):
-            raise LogDamaged(f"{self._layout.past} is missing, the log that {self.run} goes on from. {RESTORE}")
+            raise LogDamaged(f"{self._layout.past} is missing, the log that {self.run} continues. {RESTORE}")
         reader = LogReader(self._layout.past, self._fs, vocabulary=self.vocabulary)
         if reader.head != about.head:
-            raise LogDamaged(f"{self._layout.past} is not the log that {self.run} goes on from. {RESTORE}")
+            raise LogDamaged(f"{self._layout.past} is not the log that {self.run} continues. {RESTORE}")
         return PastEvents(reader, about)
 
     def link(self, target: Path) -> None:
-        """Make the folder `target` the same log as it is shown here; what is sealed gets a second name, and no copy.
+        """Make the folder `target` the same log as this reader shows; sealed files are hard-linked, not copied.
 
         Raises `LogDamaged`, and `PrerequisiteError` if the disk refuses.
         """
@@ -88,7 +88,7 @@ class LogReader:
                 self.past.reader.link(Layout(target).past)
             link(self._fs, self._layout, Layout(target), self._tail.listing, self._tail.frames)
         except OSError as error:
-            raise PrerequisiteError(f"cannot go on from the log in {self._layout.path}: {error}.") from error
+            raise PrerequisiteError(f"cannot continue from the log in {self._layout.path}: {error}.") from error
 
     def questions(self) -> tuple[list[Any], list[Any] | None]:
         """Return the stored questions, and their gold answers unless this copy has none. Raises `LogDamaged`."""
@@ -151,7 +151,7 @@ class LogReader:
         """Yield the same events stretch by stretch, those of one type together.
 
         Every event of a stretch comes before every event of the next; with `newest_first` stretches come in any order,
-        which is quicker in a log that was not read before. Raises what `events` raises.
+        which is quicker in a log that has not been read yet. Raises what `events` raises.
         """
         window, frames = self._window(since, until), self._tail.frames
         if past := self._before(window):
@@ -172,8 +172,7 @@ class LogReader:
         }
 
     def last(self, cls: type[Event], *, since: int | None = None, until: int | None = None) -> int:
-        """Return the sequence number of the last of the log's own events of a type from `since` to `until`, 0 if there
-        is none."""
+        """Return the sequence number of the last of the log's own events of a type from `since` to `until`, or 0."""
         window, frames = self._window(since, until), self._tail.frames
         unsealed = [seq for seq, _ in self._unsealed(frames, {cls: ()}, window)]
         # The tail comes after every segment, so a hit there saves opening any.
@@ -190,7 +189,8 @@ class LogReader:
         return {marker: seq for seq, marker in sorted(found, key=itemgetter(0)) if marker is not None}
 
     def resolve(self, marker: str) -> int:
-        """Return the sequence number that a marker means. Raises `UsageError` with near matches if there is none."""
+        """Return the sequence number that a marker means. Raises `UsageError` with near matches if it does not
+        exist."""
         # seq:N and latest need no search through the log.
         wanted = markers.parse(marker)
         if wanted.kind == "latest":
@@ -228,7 +228,7 @@ class PastEvents:
         self._takes = {each.tag: each for each in about.takes}
 
     def number(self, seq: int) -> int:
-        """Return the number that an event has in its own log."""
+        """Return an event's number in its own log."""
         return seq + self._about.seq
 
     def records(self, tags: set[str] | None, window: Range) -> Iterator[Record]:
@@ -261,7 +261,7 @@ class PastEvents:
         return {"since": self.number(window.first), "until": self.number(min(window.last, 0))}
 
     def _taken(self, reads: Reads) -> Reads:
-        """Return what is to be read: of what is wanted the types that are taken, with the fields that decide."""
+        """Return what to read: the wanted types that are taken, with the fields that decide whether they are."""
         found = {}
         for cls, fields in reads.items():
             if rule := self._takes.get(tag_of(cls)):

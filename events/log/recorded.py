@@ -64,7 +64,7 @@ class RecordedFacts:
                 self._seqs.setdefault(fact[0], {})[fact] = seq
 
     def seal(self, span: Range) -> None:
-        """Note that everything in a range, all of it noted before, is now sealed."""
+        """Note that everything in a range, all of it already noted, is now sealed."""
         seqs = self._seqs.items()
         within = (i for i, known in seqs if any(span.first <= seq <= span.last for seq in known.values()))
         self._holdings[span] = frozenset(within)
@@ -90,7 +90,8 @@ class RecordedFacts:
 
 
 def _by_iteration(facts: Sequence[Coordinates]) -> Mapping[int, Sequence[Coordinates]]:
-    """Return facts by their iteration: one pass, as the first commit of a run that continues another has them all."""
+    """Return facts by their iteration, in one pass, since the first commit of a run that continues another has them
+    all."""
     if len(set(map(_iteration, facts))) == 1:
         return {facts[0][0]: facts}
     found = defaultdict[int, list[Coordinates]](list)

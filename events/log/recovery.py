@@ -1,4 +1,4 @@
-"""Recovery: makes a log whole again after a crash, before any of its events is shown.
+"""Recovery: repairs a log after a crash, before any of its events is shown.
 
 An unfinished write can only be the end of the last write-ahead file. Such a torn tail was never acknowledged; its bytes
 are moved to quarantine/. Anything else that does not fit is damage: the log is refused, and nothing is changed.
@@ -27,7 +27,7 @@ _LARGEST_HEAD = 1 << 26  # bytes; it lists what each segment holds
 class Recovered(NamedTuple):
     """A log that is fit for appending. `tails` has the frames of each write-ahead file that no segment replaces, the
     last file being the one to append to; `leftover` are the files that a segment does replace, still there because a
-    crash interrupted their removal. `bound` is what HEAD said.
+    crash interrupted their removal. `bound` is the content of HEAD.
     """
 
     head: Head
@@ -38,7 +38,7 @@ class Recovered(NamedTuple):
 
 
 def read_format(fs: FileSystem, layout: Layout) -> tuple[Format, bytes]:
-    """Return what FORMAT says and the chain value before the first event. Raises `UsageError`, `LogDamaged`."""
+    """Return the content of FORMAT and the chain value before the first event. Raises `UsageError`, `LogDamaged`."""
     if not fs.exists(layout.format):
         require_nothing(fs, layout)
         raise UsageError(f"{layout.path} is not a log: it has no file FORMAT. Give the folder of a run.")
@@ -52,7 +52,7 @@ def read_format(fs: FileSystem, layout: Layout) -> tuple[Format, bytes]:
 
 
 def require_nothing(fs: FileSystem, layout: Layout) -> None:
-    """Raise `LogDamaged` if a folder without FORMAT holds events, or says that it did."""
+    """Raise `LogDamaged` if a folder without FORMAT holds events, or shows that it did."""
     left = layout.events(fs)
     if not left and read_head(fs, layout).seq:
         left = [layout.head]
@@ -61,14 +61,14 @@ def require_nothing(fs: FileSystem, layout: Layout) -> None:
 
 
 def read_head(fs: FileSystem, layout: Layout) -> HeadNote:
-    """Return what HEAD says; sequence number 0 if there is no such file. Raises `LogDamaged`."""
+    """Return the content of HEAD; sequence number 0 without that file. Raises `LogDamaged`."""
     if not fs.exists(layout.head):
         return HeadNote(seq=0, chain="")
     return unpack(fs.read(layout.head, 0, _LARGEST_HEAD), HeadNote, name=str(layout.head))
 
 
 def recover(fs: FileSystem, layout: Layout, start: bytes) -> Recovered:
-    """Make the log whole and durable, and say how far it reaches. Call with the writer's lock held.
+    """Repair the log, make it durable, and return how far it reaches. Call with the writer's lock held.
 
     `start` is the chain value before the first event. Raises `LogDamaged`; then no file has been changed.
     """

@@ -37,8 +37,8 @@ __all__ = ["Head", "Log", "LogClock"]
 
 
 class Appended(NamedTuple):
-    """The sequence numbers and events of some facts, in the order given to the log; those of a fact that was recorded
-    before are as they were recorded."""
+    """The sequence numbers and events of some facts, in the order given to the log; a fact that was already recorded is
+    returned as recorded."""
 
     seqs: Sequence[int]
     events: Sequence[Event]
@@ -87,8 +87,8 @@ class Log:
         vocabulary: Vocabulary | None = None,
         past: Past | None = None,
     ) -> Log:
-        """Start a new log in the folder `path`, which is created. It goes on from `past`, if a reader of that log has
-        linked it to the folder past/. Raises `UsageError` if there already is a log, `RunLocked`, and
+        """Start a new log in the folder `path`, which is created. It continues `past`, if a reader of that log has
+        linked it into the folder past/. Raises `UsageError` if there already is a log, `RunLocked`, and
         `PrerequisiteError` if the disk refuses."""
         fs, layout = fs or LocalFileSystem(), Layout(path)
         with _refusals(f"create a log in {path}"), ExitStack() as undo:
@@ -132,14 +132,13 @@ class Log:
 
     def reopened(self) -> Log:
         """Return this log, reopened as a new process would do it. It may hold more than was acknowledged: what was
-        written before a sync failed. Raises what `open` raises; then it may be tried again.
+        written before a sync failed. Raises what `open` raises; it may then be tried again.
         """
         self.close()
         return Log.open(self._layout.path, clock=self._clock, fs=self._fs, vocabulary=self.vocabulary)
 
     def close(self) -> None:
-        """Seal what is not sealed, write HEAD, and let the next writer in. A poisoned writer only lets the next one
-        in."""
+        """Seal everything unsealed, write HEAD, and release the lock. A poisoned writer only releases the lock."""
         with self._mutex:
             if self._active is None:
                 return
@@ -271,7 +270,7 @@ class Log:
     # ------------------------------------------------------------ what is already recorded
 
     def recorded(self, fact: Coordinates) -> Record | None:
-        """Return the record of a fact, None if there is none. Raises `LogDamaged`."""
+        """Return the record of a fact, or None. Raises `LogDamaged`."""
         with self._mutex:
             seq = self._recorded.find([fact]).get(fact)
             return None if seq is None else self._record_at(seq)

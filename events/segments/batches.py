@@ -13,11 +13,11 @@ if TYPE_CHECKING:  # pyarrow is slow to import, and projections import this modu
     from mage_es.events.segments.columns import Column, Groups
 
 Reads = Mapping[type[Event], tuple[str, ...]]
-"""Event types, each with the fields that are wanted."""
+"""Event types, each with the wanted fields."""
 
 
 class Columns(Mapping[str, Sequence[Any]]):
-    """The values of the wanted fields, one column each: some as Python values, the others as they are stored."""
+    """The values of the wanted fields, one column each: some as Python values, the others in their stored form."""
 
     def __init__(
         self, cls: type[Event], fields: Sequence[str], values: Mapping[str, Sequence[Any]], stored: Mapping[str, Column]
@@ -28,7 +28,7 @@ class Columns(Mapping[str, Sequence[Any]]):
         self._stored = dict(stored)
 
     def __getitem__(self, name: str) -> Sequence[Any]:
-        """Return the values of a field. Raises `KeyError` for one that was not wanted."""
+        """Return the values of a field. Raises `KeyError` for one that was not requested."""
         # Converted once, since several folds may read the same batch.
         if name not in self._values:
             self._values[name] = self._stored[name].values()
@@ -99,7 +99,7 @@ class Batch:
 
     @cached_property
     def events(self) -> list[Event]:
-        """The events; fields that are not wanted are None."""
+        """The events; unwanted fields are None."""
         from mage_es.events.segments.columns import event_maker
 
         make: Callable[..., Event] = event_maker(self._cls, tuple(self.columns))

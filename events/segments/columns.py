@@ -22,7 +22,7 @@ VECTOR = pa.list_(pa.float32())
 
 
 def arrow_type(shape: Shape) -> pa.DataType:
-    """Return the Arrow type of a shape; a vector has none here, since it is stored separately."""
+    """Return the Arrow type of a shape; vectors have none, since they are stored separately."""
     if shape.item is not None:
         return pa.list_(arrow_type(shape.item))
     if shape.part is not None:
@@ -150,7 +150,7 @@ def maker(cls: type[Any], given: tuple[str, ...], nones: tuple[str, ...]) -> Cal
 
 
 class Groups:
-    """Rows grouped by what their columns hold: `of` [rows] is each row's group, `last` [groups] each group's last
+    """Rows grouped by the values of their columns: `of` [rows] is each row's group, `last` [groups] each group's last
     row."""
 
     def __init__(self, columns: Sequence[Column]) -> None:

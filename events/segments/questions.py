@@ -2,9 +2,9 @@
 
 Rules
     - The event `questions.stored` names both files, so the chain vouches for every byte of them.
-    - Both are durable before that event is. Without that event a file means nothing.
+    - Both are durable before that event. Without that event a file means nothing.
     - The golds may be missing: a copy can be made without them. The texts may not.
-    - The digest of each row only serves to name what was altered. Digests of golds are salted with a hash of all golds,
+    - The digest of each row only serves to identify alterations. Digests of golds are salted with a hash of all golds,
       kept in their file, so that a short answer cannot be guessed from the log without it.
 """
 
@@ -34,7 +34,7 @@ _COPY = "Copy the file of that name from a backup, or from another run over the 
 
 
 class QuestionFiles(NamedTuple):
-    """Questions as they are stored: the event that binds the files, and their bytes."""
+    """Questions in their stored form: the event that binds the files, and their bytes."""
 
     stored: Any
     texts: bytes
@@ -63,8 +63,8 @@ def named(ids: Sequence[str]) -> str:
 
 
 def encode(texts: Sequence[Any], golds: Sequence[Any], types: QuestionTypes) -> QuestionFiles:
-    """Return the files of questions and golds, which are given in the same order. Raises `UnicodeEncodeError` for a
-    text that UTF-8 cannot encode."""
+    """Return the files of questions and golds, given in the same order. Raises `UnicodeEncodeError` for a text that
+    UTF-8 cannot encode."""
     salt = hashlib.sha256(b"".join(map(msgspec.json.encode, golds))).hexdigest()
     files = _file(texts, types.text), _file(golds, types.gold, salt)
     stored = types.stored(

@@ -61,7 +61,7 @@ class Segment:
             self._file = _opened(data, metadata=self.footer, read_dictionary=texts)
 
     def batches(self, reads: Reads, window: Range) -> dict[type[Event], Batch]:
-        """Return the wanted events by type, their values as they are stored.
+        """Return the wanted events by type, with their stored values.
 
         Raises `UnknownEvent` for a wanted type that this release cannot read, and `LogDamaged`.
         """

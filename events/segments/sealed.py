@@ -1,4 +1,4 @@
-"""All sealed segments of a log as one sequence, each compared with its recorded hash before it is believed.
+"""All sealed segments of a log as one sequence, each compared with its recorded hash before it is used.
 
 The hash of a segment is recorded in the events that follow it: in the next segment, or for the newest one in the
 write-ahead file. So every segment vouches for the one before, and a reader goes back from the newest.
@@ -117,7 +117,7 @@ class SealedEvents:
         return found
 
     def last(self, cls: type[Event], window: Range) -> int:
-        """Return the last event of a type within a window, 0 if there is none. Raises `LogDamaged`."""
+        """Return the last event of a type within a window, or 0. Raises `LogDamaged`."""
         for span in reversed(self._holding({cls: ()}, window)):
             found = self.open(span).batches({cls: ()}, window)
             if found:

@@ -4,7 +4,7 @@ Rules (the order is what makes it safe)
     1. Encode the write-ahead file's contents, decode them again and compare, bit for bit. Write the segment, and its
        vectors, under temporary names; sync them.
     2. Read them back from the disk and compare every byte.
-    3. Rename both, sync the folder. From here on the events are twice on stable storage.
+    3. Rename both, sync the folder. From here on the events are on stable storage twice.
     4. The writer records `log.segment_sealed` with the files' hashes, in the next write-ahead file.
     5. Only then is the old write-ahead file removed and its folder synced.
 """

@@ -1,4 +1,4 @@
-"""PLAN and every asking of questions: EVALUATE, the anchors of SNAPSHOT, exams."""
+"""PLAN, and wherever questions are asked: EVALUATE, the anchors of SNAPSHOT, exams."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Retrieved(Part, frozen=True, kw_only=True):
     similarity: float
     """Cosine between the question and the memory, with the task type's metric, if any, applied to both."""
     answer_of: str = ""
-    """Memory whose answer is shown in place of its own (the permuted control of an exam); else empty."""
+    """Memory whose answer is shown instead of its own (the permuted control of an exam); else empty."""
     coin: float = 0.0
-    """Probability with which it was left out, if it has one of its own, as it is on probation; 0: its question's."""
+    """Probability with which it was left out, if it has its own because it is on probation; 0: its question's."""
 
 
 class Span(Part, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     recipe_id: str = ""
     """Retrieval recipe, if the search arm is `recipe`; else empty."""
     guiding_skill: str = ""
-    """Frontier skill that guides in place of the question's own, which is mastered; else empty."""
+    """Frontier skill that guides instead of the question's own, which is mastered; else empty."""
     planning: tuple[str, ...] = ()
     """Sub-skills of the goal that the prompt shows, in order."""
     action_recipes: tuple[str, ...] = ()
@@ -104,7 +104,8 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     form: str = "sections"
     """How cases are shown: `sections` (quoted under headings), `turns` of the chat, or plain `lines`."""
     is_bare: bool = False
-    """Whether the prompt shows nothing learned, because that was not shown to help, or to find out whether it does."""
+    """Whether the prompt shows nothing learned, because that has not been shown to help, or to find out whether it
+    does."""
 
 
 class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
@@ -123,7 +124,7 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     request_sha256: SubjectText
     model: str
     text: SubjectText
-    """The model's reply without its thinking; empty if it said nothing else."""
+    """The model's reply without its thinking; empty if there was nothing else."""
     stop_reason: str
     """Why the model stopped: `end`, `length` if a limit cut it, `loop` if the limit cut a reply that repeated itself,
     `refused`, or the provider's own word."""
@@ -144,8 +145,7 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     batched: bool = False
     """Whether the reply came in a batch."""
     served_by: str = ""
-    """What the provider called the model, if that is not the name that was asked for (an alias may move); else
-    empty."""
+    """The provider's name for the model, if not the requested one (an alias may move); else empty."""
     sent: Sent = Sent()
     """The request."""
 
@@ -215,13 +215,13 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     correct: bool
     """Whether the answer is right."""
     strict: bool
-    """Whether the answer was in exactly the form that was asked for."""
+    """Whether the answer was in exactly the required form."""
     judge: str
     """What decided whether it is right: a rule or a model."""
     reason: str = ""
     """What the reply lacked: `truncated`, `looped`, `empty`, `refused`; empty for a whole one."""
     seen: str = ""
-    """For an anchor, the plan's hash of what it could see: it shows a later snapshot that nothing changed for the
+    """For an anchor, the plan's hash of what it could see: it tells a later snapshot that nothing changed for the
     anchor."""
 
 
@@ -243,7 +243,7 @@ class AnswerUndecided(Event, frozen=True, kw_only=True, tag="answer.undecided"):
 
 
 class AnswerCarried(Event, frozen=True, kw_only=True, tag="answer.carried"):
-    """An anchor that was not asked, because it would see nothing new or enough others were asked: an earlier verdict
+    """An anchor that was not asked, because it would see nothing new or enough others were asked: its earlier verdict
     holds."""
 
     stream: ClassVar[str] = "question/{0.question_id}"
@@ -296,7 +296,7 @@ class BundleTrimmed(Event, frozen=True, kw_only=True, tag="bundle.trimmed"):
 
 
 class AnswerUnanswered(Event, frozen=True, kw_only=True, tag="answer.unanswered"):
-    """A question got no answer because a call for it failed for good: neither right nor wrong, and final."""
+    """A question got no answer because a call for it failed permanently: neither right nor wrong, and final."""
 
     # A separate event: counted as wrong, a provider's outage would lower the mastery of skills.
     stream: ClassVar[str] = "question/{0.question_id}"
@@ -309,7 +309,7 @@ class AnswerUnanswered(Event, frozen=True, kw_only=True, tag="answer.unanswered"
 
 
 class ReplyRejected(Event, frozen=True, kw_only=True, tag="reply.rejected"):
-    """A model's reply did not have the form that was asked for. The call itself is a `model.called`."""
+    """A model's reply did not have the required form. The call itself is a `model.called`."""
 
     stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
     iteration: int
@@ -348,7 +348,7 @@ class SearchAnswered(Event, frozen=True, kw_only=True, tag="search.answered"):
     place: int
     """Number of this lookup for the question, from 1."""
     search: str
-    """Spec of the search that was used."""
+    """Spec of the search."""
     wanted: str
     """`page`, by its title, or `passages`, the best for a query."""
     query: SubjectText
@@ -358,4 +358,4 @@ class SearchAnswered(Event, frozen=True, kw_only=True, tag="search.answered"):
     texts: tuple[SubjectText, ...]
     """Texts of the pages that were found."""
     problem: SubjectText = ""
-    """Why this lookup failed, "" if it did not."""
+    """Why this lookup failed, or ""."""

@@ -9,7 +9,7 @@ from mage_es.events.vocabulary.form import LearnedSubjectText, LearnedText, Orig
 
 
 class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):
-    """The guidance tier was shown less than there was: as much of each as its budget allowed."""
+    """The guidance tier was shown less than everything: only as much of each part as its budget allowed."""
 
     stream: ClassVar[str] = "brief/{0.purpose}/{0.about}"
     iteration: int
@@ -34,7 +34,7 @@ class Parameter(Part, frozen=True, kw_only=True):
 
     name: LearnedText
     meaning: LearnedSubjectText
-    """What it means, in words."""
+    """What it means."""
     type: str = "number"
     """`number` or `text`."""
 

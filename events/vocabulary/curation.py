@@ -39,7 +39,7 @@ class PatternAbstracted(Event, frozen=True, kw_only=True, tag="pattern.abstracte
     task_type: str
     skill: str
     text: LearnedText
-    """The pattern in words."""
+    """The pattern as text."""
     successes: int
     failures: int
     confidence_micro: int
@@ -100,7 +100,7 @@ class Searched(Part, frozen=True, kw_only=True):
     done: str
     """What was done there."""
     left: str = ""
-    """What a person still must do, "" for nothing."""
+    """What a person still has to do, or ""."""
 
 
 class KeyDestroyed(Event, frozen=True, kw_only=True, tag="key.destroyed"):
@@ -120,4 +120,4 @@ class KeyDestroyed(Event, frozen=True, kw_only=True, tag="key.destroyed"):
     quarantined: int
     """What was learned from its questions, all of it in quarantine."""
     stores: tuple[Searched, ...]
-    """Where unencrypted texts of it were searched for, and what was done there."""
+    """Where unencrypted texts of the subject were searched for, and what was done there."""

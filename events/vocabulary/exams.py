@@ -56,7 +56,7 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     familiar_total: int
     """Number of familiar questions."""
     unanswered: int = 0
-    """Questions whose call failed for good, so that they have no answer."""
+    """Questions whose call failed permanently, so that they have no answer."""
     undecided: int = 0
     """Questions whose answers are neither right nor wrong, which `total` leaves out."""
     # What follows is empty for a baseline: its answers are in this very log.
@@ -104,7 +104,7 @@ class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
 
 
 class AskedWithout(Part, frozen=True, kw_only=True):
-    """Answers to questions that saw some memories, beside those that the same prompts get without them."""
+    """Answers to questions that saw some memories, compared with those to the same prompts without them."""
 
     memories: tuple[str, ...]
     """Ids of the memories that were left out, as far as a prompt showed them."""
@@ -117,7 +117,7 @@ class AskedWithout(Part, frozen=True, kw_only=True):
 
 
 class AnswerFlipped(Part, frozen=True, kw_only=True):
-    """The answer to a question is otherwise from one state of the run to the next, and from one prompt to the next."""
+    """The answer to a question changes from one state of the run to the next, and from one prompt to the next."""
 
     question_id: str
     before: str
@@ -133,7 +133,7 @@ class AnswerFlipped(Part, frozen=True, kw_only=True):
 
 
 class QuestionsReasked(Event, frozen=True, kw_only=True, tag="questions.reasked"):
-    """Questions were asked again, apart from the run, in a log of its own: what that cost, and what was found."""
+    """Questions were asked again, outside the run, in a separate log: what that cost, and the results."""
 
     stream: ClassVar[str] = "reasked"
     verb: str
@@ -141,9 +141,9 @@ class QuestionsReasked(Event, frozen=True, kw_only=True, tag="questions.reasked"
     calls: int = 0
     """Model calls that were made since the last such event; replies on record are not among them."""
     without: tuple[AskedWithout, ...] = ()
-    """What was found of memories, by all that was ever asked again."""
+    """The results for memories, from everything that was ever asked again."""
     flips: tuple[AnswerFlipped, ...] = ()
-    """What was found of a question."""
+    """The result for a question."""
     head_seq: int = 0
     """Last seq of the log of what was asked again."""
     head_chain: str = ""
@@ -151,7 +151,7 @@ class QuestionsReasked(Event, frozen=True, kw_only=True, tag="questions.reasked"
 
 
 class NoteWritten(Event, frozen=True, kw_only=True, tag="note.written"):
-    """What the writer of a method that learns wrote after a question."""
+    """What the writer of a learning method wrote after a question."""
 
     # What the method makes of it follows from the log; the text is here so that it can be searched for guarded
     # questions.

@@ -14,7 +14,7 @@ class TaskContextOpened(Event, frozen=True, kw_only=True, tag="task_context.open
     stream: ClassVar[str] = "context/{0.context_id}"
     context_id: str
     statement: str
-    """The task, in words."""
+    """The task as text."""
     task_type: str
 
 
@@ -37,7 +37,7 @@ class ObservationRecorded(Event, frozen=True, kw_only=True, tag="observation.rec
 
 
 class EpisodeStepped(Event, frozen=True, kw_only=True, tag="episode.stepped"):
-    """One action in an environment and its effect. An episode retrieves anew at every step."""
+    """One action in an environment and its effect. An episode retrieves again at every step."""
 
     # A resumed episode is played again from these actions: no environment is saved.
     stream: ClassVar[str] = "episode/{0.episode_id}"

@@ -17,12 +17,12 @@ Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore", "bare"
 Tier = Literal["execution", "guidance", "judge", "embedder"]
 
 LearnedText = Annotated[str, msgspec.Meta(extra={"learned": True})]
-"""Goes into the graph or a prompt: it must hold no guarded question (engine/rules/leaks.py)."""
+"""Goes into the graph or a prompt: it must not contain a guarded question (engine/rules/leaks.py)."""
 LearnedSubjectText = Annotated[SubjectText, msgspec.Meta(extra={"learned": True})]
 
 
 class Origin(Part, frozen=True, kw_only=True):
-    """Where something learned comes from. Recorded when it is written, because a lineage that is guessed later proves
+    """Where something learned comes from. Recorded when it is written, because a lineage reconstructed later proves
     nothing."""
 
     facts: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Sent(Part, frozen=True, kw_only=True):
     """Numbers of the texts that it consists of. For a call: its system message, its terms (a JSON object: temperature,
     max_tokens, reply_schema, sample), and its other messages. For a note: its texts. Empty if nothing was sent."""
     begins: tuple[int, ...] = ()
-    """Places in `parts`, from 0, at which another message begins. User and assistant take turns."""
+    """Positions in `parts`, from 0, at which another message begins. User and assistant take turns."""
     first: int = 0
     """Number of the first of `texts`; 0 for none."""
     texts: tuple[SubjectText, ...] = ()

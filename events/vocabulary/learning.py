@@ -53,13 +53,13 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
 
 
 class MemoryReinforced(Event, frozen=True, kw_only=True, tag="memory.reinforced"):
-    """The same memory was met again; no second node is made."""
+    """The same memory occurred again; no second node is made."""
 
     stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
     question_id: str
     count: int
-    """How often the memory was met, including this time."""
+    """How often the memory has occurred, including this time."""
 
 
 class MemorySuperseded(Event, frozen=True, kw_only=True, tag="memory.superseded"):
@@ -93,7 +93,7 @@ class Recall(Part, frozen=True, kw_only=True):
     """Questions to learn from whose nearest cases agreed to this extent, and how often these cases and the model were
     right.
 
-    The counts are of the whole run up to here.
+    The counts are of the whole run so far.
     """
 
     task_type: str
@@ -116,7 +116,7 @@ class RecallCompared(Event, frozen=True, kw_only=True, tag="recall.compared"):
 
 
 class ProbationCounted(Event, frozen=True, kw_only=True, tag="probation.counted"):
-    """What the coin has shown of the memories that a merge took from a run, over all iterations up to here."""
+    """What the coin has shown about the memories that a merge took from a run, over all iterations so far."""
 
     # Totals, not increments: a fold only assigns.
     stream: ClassVar[str] = "merged/{0.parent}"
@@ -132,7 +132,7 @@ class ProbationCounted(Event, frozen=True, kw_only=True, tag="probation.counted"
     left_out_right: int
     """Of these, how many questions were answered rightly."""
     is_over: bool
-    """Whether their effect is not negative, so that the coin is tossed for them no more."""
+    """Whether their effect is not negative, so that the coin is no longer tossed for them."""
 
 
 class BanditUpdated(Event, frozen=True, kw_only=True, tag="bandit.updated"):

@@ -70,7 +70,7 @@ class BenefitDecided(Event, frozen=True, kw_only=True, tag="benefit.decided"):
     pooled: Paired
     """All types together, which also decides for a type without an anchor."""
     stale: int
-    """Anchors that would have seen something new and were not asked again: their last answer counts."""
+    """Anchors that would have seen something new but were not asked again: their last answer counts."""
 
 
 class FormDecided(Event, frozen=True, kw_only=True, tag="form.decided"):
@@ -80,7 +80,7 @@ class FormDecided(Event, frozen=True, kw_only=True, tag="form.decided"):
     form: str
     """The form that was chosen: `turns` of the chat, `worked` (turns of reasoned cases alone), or plain `lines`."""
     rival: str
-    """The form that was tried beside `turns`."""
+    """The form that was tried against `turns`."""
     pairs: int
     """Anchors that were answered in both forms."""
     turns: int
@@ -96,7 +96,7 @@ class FormDecided(Event, frozen=True, kw_only=True, tag="form.decided"):
 
 
 class SnapshotTaken(Event, frozen=True, kw_only=True, tag="snapshot.taken"):
-    """A rollback to this iteration restores the mutable slots as they are now."""
+    """A rollback to this iteration restores the mutable slots as of this event."""
 
     iteration: int
 

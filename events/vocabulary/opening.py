@@ -17,7 +17,7 @@ class ColumnRole(Part, frozen=True, kw_only=True):
     role: str
     """Its role, such as question, answer or task_type."""
     name: str
-    """The column, "" if no column has the role."""
+    """The column, or "" if no column has the role."""
 
 
 class Template(Part, frozen=True, kw_only=True):
@@ -80,11 +80,12 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     """What another run had learned when it closed an iteration; the second event of a run that continues from there."""
 
     events: int
-    """How many events of what it begins with follow this one: of a merge all; else none, they are in its past."""
+    """How many of the events that it begins with follow this one: for a merge all; otherwise none, they are in its
+    past."""
     iteration: int
-    """Iteration of the parent that was closed last; -1 is its start. The run's own iterations begin with the next."""
+    """The parent's last closed iteration; -1 is its start. The run's own iterations begin with the next one."""
     parent: str
-    """Id of the parent; of a merge, both ids. The next three fields are then empty: each `run.merged` has its own."""
+    """Id of the parent; for a merge, both ids. The next three fields are then empty: each `run.merged` has its own."""
     path: str
     """Where the parent was, relative to the folder of the runs; only a hint."""
     seq: int
@@ -95,7 +96,7 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     """Chain value of the parent's log after that event, which `verify PARENT --head` finds again; empty in a merge."""
     # Of every projection; scores and ledger are the parent's own accounts, which this run does not continue.
     digests: tuple[Digest, ...]
-    """Digest of each projection of the parent; of a merge, after the events that follow this one."""
+    """Digest of each projection of the parent; for a merge, after the events that follow this one."""
     evolution: tuple[str, ...]
     """Ids of the questions that the parent may have learned from; they are never in an exam of this run."""
     anchors: tuple[str, ...]
@@ -103,7 +104,8 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     held_out: tuple[str, ...]
     """Ids of the questions that it held out; this run never learns from them."""
     resembling: tuple[str, ...]
-    """Ids of new questions that are in no split here, because they resemble something that the parent had written."""
+    """Ids of new questions that are left out of every split here, because they resemble something that the parent had
+    written."""
     calls: int
     """Calls of models that the parent, with its own parents, had made."""
     usd_micro: int
@@ -122,9 +124,9 @@ class LeftOut(Part, frozen=True, kw_only=True):
 
     memory_id: str
     reason: Literal["question", "origin", "kind"]
-    """`question`: it is about a question that one of the runs keeps back, as an anchor or for exams, or resembles one.
-    `origin`: it was made from the answer to such a question, or what it was made from cannot be told. `kind`: it is not
-    a memory but a tool, a recipe or a pattern."""
+    """`question`: it is about a question that one of the runs holds back, as an anchor or for exams, or resembles one.
+    `origin`: it was made from the answer to such a question, or its origin is unknown. `kind`: it is not a memory but a
+    tool, a recipe or a pattern."""
 
 
 class RunMerged(Event, frozen=True, kw_only=True, tag="run.merged"):
@@ -134,9 +136,9 @@ class RunMerged(Event, frozen=True, kw_only=True, tag="run.merged"):
     parent: str
     """Its id."""
     path: str
-    """Where it was, seen from the folder of the runs; a hint only."""
+    """Where it was, relative to the folder of the runs; only a hint."""
     iteration: int
-    """Iteration of it that was closed last; -1 is its start."""
+    """Its last closed iteration; -1 is its start."""
     seq: int
     """Event of its log up to which it was read."""
     head_seq: int
@@ -146,11 +148,11 @@ class RunMerged(Event, frozen=True, kw_only=True, tag="run.merged"):
     memory_ids: tuple[str, ...]
     """Ids of its memories that were taken, sorted; those that both runs had are in both events."""
     left_out: tuple[LeftOut, ...]
-    """What else it had learned, by id, and why that was not taken."""
+    """What else it had learned, by id, and why it was not taken."""
 
 
 class RunRegistered(Event, frozen=True, kw_only=True, tag="run.registered"):
-    """What will count as the result, committed to before the first call."""
+    """What will count as the result, committed before the first call."""
 
     metric: RegisteredMetric
     """What is compared: right answers, the mean score, or answers right by the strict rule."""
@@ -183,7 +185,7 @@ class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
 
 
 class QuestionText(Part, frozen=True, kw_only=True):
-    """A question as far as a learner may see it: a row of `questions/<sha256>.parquet`."""
+    """The part of a question that a learner may see: a row of `questions/<sha256>.parquet`."""
 
     id: str
     """Its id."""
@@ -195,7 +197,7 @@ class QuestionText(Part, frozen=True, kw_only=True):
     context: SubjectText
     """The material that comes with it; empty for none."""
     stub: SubjectText
-    """Its end, if it breaks off where its answer belongs; else empty."""
+    """Its end, if it stops where its answer belongs; else empty."""
     titles: tuple[SubjectText, ...]
     """Titles of the context's paragraphs."""
     family: str
@@ -210,7 +212,7 @@ class Remark(Part, frozen=True, kw_only=True):
 
 
 class QuestionGold(Part, frozen=True, kw_only=True):
-    """What only a scorer may see of a question: a row of `golds/<sha256>.parquet`."""
+    """The part of a question that only a scorer may see: a row of `golds/<sha256>.parquet`."""
 
     id: str
     """Its id."""
@@ -266,7 +268,7 @@ class TaskTypeCreated(Event, frozen=True, kw_only=True, tag="task_type.created")
 
 
 class TaskTypeRetired(Event, frozen=True, kw_only=True, tag="task_type.retired"):
-    """An induced task type that is given to no question from now on; its memories stay stored."""
+    """An induced task type that no question gets any more; its memories stay stored."""
 
     stream: ClassVar[str] = "task_type/{0.task_type}"
     task_type: str

@@ -1,4 +1,4 @@
-"""A served run: what was put before which question, what became of the request, and what people said about it.
+"""A served run: what was inserted before which question, how the request ended, and what people said about it.
 
 An inference is one request of a client, or one search of an agent. Its texts are recorded only with `--record-texts`;
 what was put into it is always recorded, as the ids of memories and the hash of the note made from them.
@@ -41,7 +41,7 @@ class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
     task_types: tuple[str, ...] = ()
     """Task types that get notes; empty for all."""
     layout: ServedLayout = "turns"
-    """How cases are put into a request, as into the prompts of the run's anchors."""
+    """How cases are shown in a request, and in the prompts of the run's anchors."""
     is_bare: bool = False
     """Whether cases that are turns show only their answers, as when the run asks for answers alone."""
 
@@ -59,7 +59,8 @@ class RecordingResumed(Event, frozen=True, kw_only=True, tag="serving.recording_
 
 
 class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
-    """A request came, and this was put before its latest user turn. It is durable before the request is sent."""
+    """A request arrived, and this was inserted before its latest user turn. It is durable before the request is
+    sent."""
 
     stream: ClassVar[str] = "inference/{0.inference}"
     inference: str
@@ -71,7 +72,7 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     shape: RequestShape
     """Kind of the request: chat completions, responses, messages, or a call of the tool `search_memory`."""
     model: str
-    """Model that the client asked for."""
+    """Model that the client requested."""
     treatment: Treatment
     """`memory`: the note was put in, unless the end says `bypassed`. Not put in: `holdback` by the coin, `shadow` and
     `off` by the client's wish, `far`: even the nearest memory was too far, `bare`: on the anchors of its task type
@@ -90,7 +91,7 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     memories: tuple[str, ...]
     """Ids of the memories that were chosen, in order, even if they were not put in."""
     similarities: tuple[float, ...] = ()
-    """How near each is to the question, 0 for a principle, which no search finds; empty for a repeated request."""
+    """How near each is to the question, 0 for a principle, which is not searched for; empty for a repeated request."""
     note_sha256: str
     """SHA-256 of their text, turns and note; empty for none."""
     turn_sha256: str
@@ -115,7 +116,7 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
 
 
 class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
-    """What became of a request. A request without this event was cut off by the end of the process."""
+    """How a request ended. A request without this event was cut off by the end of the process."""
 
     stream: ClassVar[str] = "inference/{0.inference}"
     inference: str
@@ -134,7 +135,7 @@ class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
     """Tokens of the reply; -1 if the upstream gave no count."""
     latency_us: int
     overhead_us: int
-    """How much of that was spent here before the request was sent, in microseconds."""
+    """How much of that passed here before the request was sent, in microseconds."""
     reply: str = ""
     """Text of the reply; empty if texts are not recorded."""
     reply_cut: int = 0
@@ -142,11 +143,11 @@ class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
     reply_id: str = ""
     """Id that the upstream gave its reply, from which a later request may continue; empty for none."""
     reply_sha256: str = ""
-    """SHA-256 that names the conversation up to and including the reply; empty if none was read whole."""
+    """SHA-256 that names the conversation up to and including the reply; empty unless it was read completely."""
 
 
 class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
-    """What a client says about an inference or a session. For the same thing, metric and key the last word counts."""
+    """A client's feedback on an inference or a session. For the same subject, metric and key the latest counts."""
 
     stream: ClassVar[str] = "feedback/{0.feedback}"
     feedback: str
@@ -170,7 +171,7 @@ class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
     memory_id: str = ""
     """Memory that a demonstration proposes; empty for none."""
     unused: str = ""
-    """Why a demonstration proposes no memory; empty if it does propose one."""
+    """Why a demonstration does not propose a memory; empty if it does."""
 
 
 class MemoryProposed(Event, frozen=True, kw_only=True, tag="memory.proposed"):
@@ -192,7 +193,7 @@ class MemoryProposed(Event, frozen=True, kw_only=True, tag="memory.proposed"):
     answer: LearnedText
     """The right answer."""
     wrong_answer: LearnedText
-    """The reply that was corrected; empty if it is not known."""
+    """The reply that was corrected; empty if unknown."""
     origin: Origin
     embedding: EmbeddingBytes
     """Vector of the question."""

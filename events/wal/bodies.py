@@ -27,7 +27,7 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 
 class _Written(msgspec.Struct, array_like=True, frozen=True):
-    """A `Draft` as it is in a body, with its payload not yet decoded."""
+    """A `Draft` in a body, with its payload not yet decoded."""
 
     payload: msgspec.Raw
     iteration: int
@@ -56,7 +56,7 @@ _tagged = msgspec.msgpack.Decoder(_Tagged)
 
 
 class _Codec:
-    """What decodes and checks the events of a vocabulary: `drafts` a list of them, `body` a frame's body."""
+    """Decodes and checks the events of a vocabulary: `drafts` a list of them, `body` a frame's body."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         types = tuple(vocabulary.types.values())
@@ -117,7 +117,7 @@ def body_of(drafts: Sequence[Draft], ts_us: int, vocabulary: Vocabulary) -> byte
 def _read_back(drafts: Sequence[Draft], vocabulary: Vocabulary) -> list[Draft]:
     # A forged seal would let a later reader believe another segment.
     if any(isinstance(draft.event, SegmentSealed) for draft in drafts):
-        raise UsageError("only the log itself records what was sealed: leave SegmentSealed out.")
+        raise UsageError("only the log itself records sealed segments: leave SegmentSealed out.")
     try:
         read: list[Draft] = [*_codec_of(vocabulary).drafts.decode(_encoder.encode(drafts))]
         for draft in read:
@@ -132,7 +132,7 @@ _REFUSALS = (msgspec.MsgspecError, TypeError, OverflowError, UnicodeEncodeError)
 
 def _refusal(error: Exception, drafts: Sequence[Draft]) -> UsageError:
     kinds = ", ".join(sorted({type(draft.event).__name__ for draft in drafts}))
-    return UsageError(f"an event cannot be recorded as it is: {error} (types in this append: {kinds}).")
+    return UsageError(f"an event cannot be recorded: {error} (types in this append: {kinds}).")
 
 
 def bodies_of(records: Iterable[Record], vocabulary: Vocabulary) -> Iterator[tuple[int, int, bytes]]:

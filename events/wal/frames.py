@@ -29,7 +29,7 @@ _CRC = struct.Struct("<I")
 
 
 class Frame(NamedTuple):
-    """A whole frame found in a file: `size` bytes from `offset`."""
+    """A whole frame in a file: `size` bytes from `offset`."""
 
     first: int
     events: int
@@ -69,7 +69,7 @@ def chain_of(previous: bytes, first: int, count: int, body: bytes) -> bytes:
 
 
 def decode(data: bytes, offset: int = 0) -> Frame | Broken:
-    """Return the frame that starts at `offset`, or why there is none; whether it belongs there is not checked."""
+    """Return the frame that starts at `offset`, or why it cannot be read; whether it belongs there is not checked."""
     if len(data) - offset < HEADER_SIZE:
         return Broken(offset, f"only {len(data) - offset} bytes are left")
     magic, codec, flags, length, first, count, previous = _HEADER.unpack_from(data, offset)

@@ -1,4 +1,4 @@
-"""What an event must be to be stored: every value exactly of its field's type, and small enough for its column.
+"""The requirements for storing an event: every value exactly of its field's type, and small enough for its column.
 
 Values that a reader would convert (a list for a tuple, 1 for 1.0) are not exact, but are not refused either: the codec
 encodes and decodes them, and the event is the result.

@@ -30,7 +30,7 @@ from mage_es.engine.players.truthworld.learner import reply
 from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.players.worlds.truthworld.claims import account
 from mage_es.engine.players.worlds.truthworld.puzzles import read_puzzle
-from mage_es.engine.rules.live_gain import Difference, compared
+from mage_es.engine.rules.live_gain import Difference, compare_sides
 from mage_es.engine.rules.notes import NOTHING, Note, NoteBounds
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
@@ -98,7 +98,7 @@ def drawn(parent: Run, draws: int, sessions: int) -> list[Draw]:
             own = [one for one in opened if one.session.startswith(f"{number}/")]
             said = [word for word in words if word.session.startswith(f"{number}/")]
             pairs = ((each.is_held_back, each.scores.get("right")) for each in visits(started, own, closed, said))
-            found.append(Draw(truth, compared(pairs)))
+            found.append(Draw(truth, compare_sides(pairs)))
         return found
     finally:
         shutil.rmtree(traffic.live.run.path)

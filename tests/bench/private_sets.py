@@ -15,7 +15,7 @@ import numpy as np
 
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.players.worlds.private.benchmark import KINDS, PrivateSet
-from mage_es.engine.rules.metric import Placed, shown
+from mage_es.engine.rules.metric import Placed, learn_metrics
 from mage_es.engine.rules.setting import are_labels, are_short
 from mage_es.engine.rules.splits import make_splits
 from mage_es.engine.seams.benchmark import SPLITS
@@ -40,7 +40,7 @@ def right(name: str, seed: int, learned: int = LEARNED) -> Counter[str]:
     )
     golds = [case.gold for case in cases]
     named = [Placed("", vector, gold) for vector, gold in zip(known, golds, strict=True)]
-    metric = shown(named).metrics.get("") if are_labels(golds) or are_short(golds) else None
+    metric = learn_metrics(named).metrics.get("") if are_labels(golds) or are_short(golds) else None
     counted["metric"] += metric is not None
     for prefix, move in (("", np.asarray), ("metric: ", metric.moved if metric else np.asarray)):
         moved = [move(each) / np.linalg.norm(move(each), axis=1)[:, None] for each in (sought, known)]

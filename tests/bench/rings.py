@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import RecordedExam, exam_records, read_exam
-from mage_es.engine.study.commands.ring import told
+from mage_es.engine.study.commands.ring import difference_line
 from mage_es.engine.study.ring import ANSWERING, NOTHING, PLAIN, difference_of
 from mage_es.events.log import LogReader
 
@@ -64,7 +64,7 @@ def main() -> None:
         rows = rows_of(given.runs, name)
         for method, row in rows.items():
             others = [rows[other] if other in rows and other != method else None for other in (PLAIN, NOTHING)]
-            over = [told(difference_of(row.right, other.right, "")) if other else "" for other in others]
+            over = [difference_line(difference_of(row.right, other.right, "")) if other else "" for other in others]
             asked, seeds = len(row.right), {seed for seed, _ in row.right}
             cells = (", ".join(map(str, sorted(seeds))), method, f"{sum(row.right.values())}/{asked}", *over)
             print("|", " | ".join((name, *cells, f"{row.tokens / asked:.0f}", str(row.calls))), "|")

@@ -65,9 +65,9 @@ def test_a_budget_that_is_reached_says_that_the_same_command_goes_on(mage: Comma
 
 def test_what_cannot_be_searched_is_refused_by_name(mage: Command, runs_dir: Path) -> None:
     for words, why in (
-        ((), "one of the two"),
+        ((), "Give either a metric"),
         (("--metric", "anchor"), "Did you mean anchors?"),
-        (("--metric", "anchors", "--good", "iter-7"), "iter-7 is no end of an iteration"),
+        (("--metric", "anchors", "--good", "iter-7"), "iter-7 is not the end of an iteration"),
         (("--question", "wordmath-test-none"), "first has no question 'wordmath-test-none'"),
         (("--question", "wordmath-test-4", "--good", "latest"), "latest is not before latest"),
     ):

@@ -37,7 +37,7 @@ def test_a_budget_that_is_reached_says_what_it_counts_and_how_to_go_on(mage: Com
     assert (
         "2 calls is reached, counting all that was ever asked again of first. To go on, pass --max-calls" in again.err
     )
-    assert "The same command goes on" not in again.err
+    assert "The same command continues" not in again.err
     assert mage("effect", "first", "--max-calls", "none", "--yes").code == 0
     assert mage("verify", "first").code == 0
 

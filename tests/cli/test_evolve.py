@@ -243,8 +243,8 @@ def test_more_tasks_go_on_from_what_a_run_learned_with_its_settings(mage: Comman
     (empty_folder / "mine.jsonl").unlink()
     more = mage("evolve", "--from", "first", "--at", "iter-0", "--tasks", "more.jsonl", "--run-id", "second", "--yes")
     assert more.code == 0, more.err
-    assert "Goes on from first with its 30 questions and 20 new ones" in more.err
-    assert "goes on from iter-0 of first, which took" in more.out and "1 of 1 iterations" in more.out
+    assert "Continues first with its 30 questions and 20 new ones" in more.err
+    assert "continues from iter-0 of first, which took" in more.out and "1 of 1 iterations" in more.out
     assert json.loads(mage("runs", "show", "second", "--json").out)["parent"]["run_id"] == "first"
     for run in ("first", "second"):
         [started] = LogReader(empty_folder / "runs" / run / "log").of(RunStarted)
@@ -280,8 +280,8 @@ def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_lab
     ("words", "complaint"),
     [
         (("wordmath", "--tasks", "mine.csv"), "Both the benchmark wordmath and --tasks mine.csv"),
-        (("wordmath", "--scorer", "number"), "--scorer: for tasks of your own only, and wordmath is a benchmark"),
-        (("--labels", "a,b"), "--labels: for tasks of your own only, and no file was named"),
+        (("wordmath", "--scorer", "number"), "--scorer: only for your own tasks, and wordmath is a benchmark"),
+        (("--labels", "a,b"), "--labels: only for your own tasks, and no file was named"),
         (("mine.xlsx",), "A file of tasks ends in .jsonl, .csv or .parquet"),
     ],
 )

@@ -14,7 +14,7 @@ from tests.cli.conftest import Command
 def test_a_run_is_begun_from_a_moment_of_another_and_resume_goes_on(mage: Command, runs_dir: Path) -> None:
     ended = mage("fork", "first", "--at", "iter-0", "--guard", "off", "--iterations", "1", "--run-id", "branch")
     assert ended.code == 0, ended.err
-    assert ended.out.startswith("branch goes on from iter-0 of first and shares its first ")
+    assert ended.out.startswith("branch continues from iter-0 of first and shares its first ")
     assert "0 calls were made" in ended.out and "mage-es resume branch" in ended.err
     sealed = list((runs_dir / "branch/log/past/log/seg").iterdir())
     assert sealed and all(path.samefile(runs_dir / "first/log/seg" / path.name) for path in sealed)

@@ -23,7 +23,7 @@ def test_two_runs_become_one_and_what_was_taken_is_printed(mage: Command, runs_d
     assert "both has " in ended.out and f"{one.split()[1]} of them from both runs" in ended.out
     assert "mage-es evolve --from both" in ended.err
     assert mage("verify", "both").code == 0
-    assert "goes on from the memories of first + second" in mage("runs", "show", "both").out
+    assert "continues from the memories of first + second" in mage("runs", "show", "both").out
 
 
 @pytest.mark.slow

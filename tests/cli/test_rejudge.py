@@ -32,9 +32,9 @@ def test_with_a_yes_it_asks_once_and_says_how_far_both_agree(mage: Command, runs
 
 def test_who_judges_has_to_be_said_and_a_benchmark_has_no_other_scorer(mage: Command, runs_dir: Path) -> None:
     for words, why in (
-        ((), "Say who judges: --judge MODEL or --scorer SCORER"),
-        ((*JUDGE, "--scorer", "exact"), "one of the two"),
-        (("--scorer", "exact"), "only tasks of your own can have another scorer"),
+        ((), "Say who judges: either --judge MODEL or --scorer SCORER"),
+        ((*JUDGE, "--scorer", "exact"), "Say who judges"),
+        (("--scorer", "exact"), "only your own tasks can have another scorer"),
         ((*JUDGE, "--exam", "7"), "no complete exam 7: none is complete"),
     ):
         refused = mage("rejudge", "first", *words)

@@ -53,7 +53,7 @@ def test_without_a_yes_a_memory_has_bounds_and_nothing_is_asked(mage: Command, r
     assert (
         done.code == 0
         and "takes about" in done.err
-        and "under a minute, as they took before" in done.err
+        and "under a minute, judging by the first time" in done.err
         and "not known" in done.out
     )
     assert f"what-if first --without {name[:12]} --yes" in done.err

@@ -139,7 +139,7 @@ def test_what_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "full" / "mine").write_text("precious")
     with pytest.raises(UsageError, match="not an empty folder"):
         export_inspect(run, tmp_path / "full")
-    with pytest.raises(UsageError, match="no finished exam until event 1: `mage-es exam small`"):
+    with pytest.raises(UsageError, match="no finished exam by event 1: `mage-es exam small`"):
         export_inspect(run, tmp_path / "new", until="seq:1")
     assert not (tmp_path / "new").exists()
 

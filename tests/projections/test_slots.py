@@ -88,7 +88,7 @@ def test_a_skill_created_after_the_snapshot_gets_its_initial_values() -> None:
 
 
 def test_a_rollback_to_a_snapshot_that_was_never_taken_is_refused() -> None:
-    with pytest.raises(LogError, match=r"iteration 3, of which it has no snapshot \(there are \[0\]\)"):
+    with pytest.raises(LogError, match=r"iteration 3, but has no snapshot of it \(only of \[0\]\)"):
         slots_of([created("a"), SnapshotTaken(iteration=0), SlotsRolledBack(iteration=4, to_iteration=3)])
 
 

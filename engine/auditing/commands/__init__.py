@@ -1,4 +1,4 @@
-"""The commands of the wing."""
+"""The commands of this wing."""
 
 from mage_es.cli.entries import CommandEntry, GroupEntry
 from mage_es.engine.auditing.commands import key, receipt, reproduce, verify

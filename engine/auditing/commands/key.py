@@ -19,7 +19,7 @@ COSIGN_EXAMPLES = examples("mage-es key cosign RUN --with w.key")
 
 @takes()
 def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the private key goes, for you alone.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the private key; keep it to yourself.")],
     *,
     settings: Settings,
     out: Output,
@@ -27,10 +27,13 @@ def new(
         str, typer.Option(metavar="NAME", help="Name of the key in what it signs, such as example.org/audit.")
     ] = "mage-es",
     witness: Annotated[
-        bool, typer.Option("--witness", help="A witness's key, which says when it saw a head that another key signed.")
+        bool,
+        typer.Option(
+            "--witness", help="Make a witness's key, which attests when it saw a head that another key signed."
+        ),
     ] = False,
 ) -> None:
-    """Make an Ed25519 key, and print its verifier key: give that key to those who will check."""
+    """Make an Ed25519 key, and print its verifier key: give that one to whoever will check."""
     from mage_es.events.care.notes import make_key
 
     verifier = str(make_key(file, name=name, is_witness=witness))
@@ -61,11 +64,10 @@ def cosign(
     settings: Settings,
     out: Output,
     key: Annotated[
-        Path, typer.Option("--with", metavar="FILE", help="The witness's key, of `mage-es key new --witness`.")
+        Path, typer.Option("--with", metavar="FILE", help="The witness's key, made by `mage-es key new --witness`.")
     ],
 ) -> None:
-    """Check a run's signed heads as a witness, and add to the newest one that you saw it now. The log does not
-    change."""
+    """Check a run's signed heads as a witness, and cosign the newest with the current time. The log does not change."""
     from mage_es.engine.auditing.heads import cosign as cosign_run
     from mage_es.events.care.notes import read_signer
 

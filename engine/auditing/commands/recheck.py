@@ -1,4 +1,4 @@
-"""What `mage-es replay --check` prints: every closed iteration folded again."""
+"""What `mage-es replay --check` prints: every closed iteration, folded again."""
 
 from __future__ import annotations
 

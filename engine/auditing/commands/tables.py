@@ -24,7 +24,7 @@ def checks(title: str, found: Iterable[Check]) -> TextTable:
 
 
 def grounds(rows: Iterable[Ground]) -> list[TextTable]:
-    """Return what each claim rests on; [] for a damaged log, which supports no claim."""
+    """Return what each claim rests on, or [] for a damaged log, which supports no claim."""
     words = {
         "recomputed": "proved by recomputing",
         "a head you kept": "proved if you kept the head",

@@ -36,32 +36,34 @@ def verify(
         str | None,
         typer.Option(
             metavar="HASH|FILE",
-            help="A head printed earlier (16 digits or more), or a file of a signed one, that the log must still hold.",
+            help="A head printed earlier (16 digits or more), or the file of a signed head; the log must still "
+            "contain it.",
         ),
     ] = None,
     key: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY", help="Verifier key that must have signed or cosigned a head; several in several --key."
-        ),
+        typer.Option(metavar="KEY", help="Verifier key that must have signed or cosigned a head; may be repeated."),
     ] = None,
     parent: Annotated[
         Path | None,
-        typer.Option("--parent", metavar="FOLDER", help="The run that this one goes on from, to compare it with."),
+        typer.Option("--parent", metavar="FOLDER", help="The run that this one continues, to compare it with."),
     ] = None,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Show what cutting a damaged log to its last whole event would lose.")
+        bool,
+        typer.Option(
+            "--repair", help="Show what would be lost by truncating a damaged log after its last intact event."
+        ),
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="With --repair: cut it. The bytes stay in log/quarantine.")
+        bool, typer.Option("--yes", help="With --repair: truncate it. The bytes are kept in log/quarantine.")
     ] = False,
 ) -> None:
     """Verify every byte of a run and every theorem on its log, and score every answer again.
 
-    A doubt fails nothing: its detail says what is odd, or could not be checked here. Exits with 5 if bytes are not what
-    was written, with 1 if another check fails. If you have a backup of a damaged run, restore that. Otherwise --repair
-    shows the loss and exits with 1, and with --yes cuts the log; what is left is verified, and exits with 5 if no
-    repair mends all of it.
+    A doubt is not a failure: its detail says what is odd, or could not be checked here. Exits with 5 if bytes are not
+    what was written, or with 1 if another check fails. If you have a backup of a damaged run, restore that. Otherwise
+    --repair shows what would be lost and exits with 1; with --yes it truncates the log and verifies what is left. It
+    exits with 5 if a repair cannot fix everything.
     """
     from mage_es.engine.auditing.theorems.target_leaks import NAME as TARGET_LEAKS
     from mage_es.engine.auditing.verify import verify as verify_run
@@ -99,7 +101,7 @@ def _repair(run: Run, *, yes: bool, settings: Settings, out: Output) -> None:
     out.report(report, *_shown(report, run.id, done=yes))
     if not yes and (report.problems or report.mends):
         instead = " If you have a backup of the run, restore that instead." if report.problems else ""
-        out.say(f"Nothing was changed.{instead}")
+        out.say(f"Nothing has changed.{instead}")
         out.next(settings.again("verify", run.id, "--repair", "--yes"))
         raise typer.Exit(MageError.exit_code)
     if report.left:

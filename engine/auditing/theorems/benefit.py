@@ -1,8 +1,8 @@
-"""Never worse than nothing: what was learned is served only where the anchors' record favours it.
+"""Never worse than no memory: what was learned is served only where the anchors' record favours it.
 
 From the logs alone: each decision is made again from the verdicts on the anchors before it; each question of an exam,
-and each that was learned from, was asked as decided for its type; and a plan that is bare names nothing that was
-learned. (What a served run put into requests is checked in engine/serving/injections.py.)
+and each question learned from, was asked as decided for its type; and a bare plan names nothing that was learned. (What
+a served run put into requests is checked in engine/serving/injections.py.)
 """
 
 from collections import defaultdict
@@ -27,7 +27,7 @@ BOUND = "0 against the record"
 
 
 def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
-    """Return whether what was served is what the anchors before it decide (rules/benefit.py)."""
+    """Return whether everything was served as the anchors' record before it decides (rules/benefit.py)."""
     decided = list[tuple[int, BenefitDecided]]()
     begun, inherited = inheritance(reader), last_inherited(reader)
     is_going_on = begun is not None and begun.iteration >= 0 and not begun.is_served
@@ -59,14 +59,15 @@ class _Record:
     """What the verdicts on the anchors say so far."""
 
     def __init__(self, config: Config, last: int) -> None:
-        """`last` is the last iteration of a run that continues another, which may find anchors out of date; else -1."""
+        """`last` is the last iteration of a run that continues another, whose anchors may be out of date; otherwise
+        -1."""
         self._config, self._last = config, last
         self._anchors = defaultdict[int, dict[str, bool]](dict)
         self._fresh = defaultdict[str, list[bool]](list)
         self._bare, self._learned, self._types = dict[str, bool](), dict[str, bool](), dict[str, str]()
         self._first = dict[str, bool]()  # asked when nothing had been learned
         self.memory = Memory()
-        """What had been learned by the last decision."""
+        """What had been learned when the last decision was made."""
 
     def problem_of(self, event: Event) -> str:
         match event:
@@ -115,7 +116,7 @@ class _Record:
         if (event.records, event.pooled) != decide_benefit(
             pairs, p=self._config.gate_p, is_gated=is_gated, is_start=start
         ):
-            return f"iteration {event.iteration} decided otherwise than the anchors' answers say"
+            return f"iteration {event.iteration} does not decide what the anchors' answers say"
         return ""
 
 

@@ -1,9 +1,9 @@
 """Theorem 2, bounded coverage gap: no task type waits longer for EVOLVE than its signal's failures explain.
 
 With the signals `rate`, `window` and `open`, between two selections of a type at most floor(w / lambda) + ceil(N / M)
-iterations pass (gaps.py). The paper's bound follows from it. If the bound of the run as a whole is not
-shorter than the run, no gap could have broken it, and the table says VACUOUS. With `cumulative` a type can starve:
-nothing is claimed.
+iterations pass (gaps.py). The paper's bound follows from it. If the bound for the whole run is not shorter than the
+run, no gap could have exceeded it, and the table says VACUOUS. With `cumulative` a type can starve, so nothing is
+claimed.
 """
 
 from fractions import Fraction

@@ -1,12 +1,12 @@
-"""A form of prompts was chosen because the anchors favour it, and prompts have that form.
+"""The form of prompts was chosen because the anchors favour it, and prompts have that form.
 
-From the log alone: there is one choice, the answers to the anchors in both forms are counted again, every plan after
-it has that form, and those of the form `worked` name only cases that show how their answer was reached.
+From the log alone: there is one choice, the answers to the anchors in both forms are counted again, every later plan
+has the chosen form, and plans of the form `worked` name only cases that show how their answer was reached.
 """
 
 from collections.abc import Iterator
 
-from mage_es.engine.rules.forms import WORKED, decide_form
+from mage_es.engine.rules.forms import WORKED, favoured_form
 from mage_es.engine.rules.retrieval import shows_how
 from mage_es.engine.seams.check import Check
 from mage_es.events.log import LogReader
@@ -17,8 +17,8 @@ BOUND = "0 against the record"
 
 
 def check_forms(reader: LogReader, *, since: int) -> Iterator[Check]:
-    """Yield the check of a run that chose a form in its own trial, after event `since`; for any other only what is
-    wrong."""
+    """Yield the check of a run that chose a form in its own trial, after event `since`; for any other run only
+    problems."""
     answers: dict[tuple[str, int], dict[str, bool]] = {}
     chosen: FormDecided | None = None
     forms: dict[str, str] = {}
@@ -33,7 +33,7 @@ def check_forms(reader: LogReader, *, since: int) -> Iterator[Check]:
                 answers.setdefault((event.purpose, event.iteration), {})[event.question_id] = event.correct
             case FormDecided():
                 usual, tried = (answers.get((purpose, event.iteration), {}) for purpose in ("anchor", "form"))
-                if event != decide_form(event.iteration, usual, tried, rival=event.rival):
+                if event != favoured_form(event.iteration, usual, tried, rival=event.rival):
                     problem = f"iteration {event.iteration} chose another form than the anchors' answers speak for"
                 if other := next((name for name, form in forms.items() if form != event.rival), ""):
                     problem = f"{other} was to try {event.rival}, and was asked with {forms[other]}"

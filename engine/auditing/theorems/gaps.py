@@ -3,8 +3,8 @@
 Rules
     - Between two selections of a type at most floor(w / lambda) + ceil(N / M) iterations pass: w is the largest n_fail
       of any type in any iteration of the gap, N the number of types observed by its end. Once a type has waited w /
-      lambda iterations, any type that is selected falls behind it, so every other type can be selected before it at
-      most once more.
+      lambda iterations, any type that is selected falls behind it, so every other type can be selected at most once
+      more before it.
     - It is at most the paper's ceil(n_max / lambda + N / M), which follows from it.
     - The bound is informative only if it is shorter than the run: with `cumulative`, w grows without end.
 """
@@ -58,9 +58,10 @@ def coverage_bound(largest: Fraction, *, recency_weight: Fraction, types: int, t
 
 
 def selections(events: Iterable[TargetsSelected], scores: Scores, signal: Signal, *, first: int = 0) -> list[Selection]:
-    """Return what competed in every EVOLVE from iteration `first`: the scores, recomputed from the answers by then.
+    """Return what competed in every EVOLVE from iteration `first`: the scores, recomputed from the answers up to that
+    point.
 
-    Waiting counts from there: before it another run made the choices, with its own settings.
+    Waiting counts from there: earlier choices were made by another run, with its own settings.
     """
     last: dict[str, int] = {}
     found = []
@@ -103,7 +104,7 @@ def gaps(history: Sequence[Selection], signal: Signal) -> list[CoverageGap]:
 
 
 class EffectiveBound(NamedTuple):
-    """The bound for what a run has shown so far: w and N over all of it, and the longest wait."""
+    """The bound for a run so far, with w and N over all of it, and the longest wait."""
 
     iterations: int | None
     largest: Fraction

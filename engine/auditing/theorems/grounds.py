@@ -1,6 +1,6 @@
 """What each claim of a run rests on: recomputation, a head that was kept elsewhere, or someone's word.
 
-A row's state is that of this run in this call of `verify`. Checks are found by the prefix of their names, so a new
+A row's state applies to this run in this call of `verify`. Checks are found by the prefix of their names, so a new
 check of a claim only has to be listed here.
 """
 
@@ -28,11 +28,11 @@ RECOMPUTED = {
     "exams ask a frozen state, results are sums of verdicts": ("inference", "exam "),
     "verdicts follow from the recorded replies and the gold": ("verdicts",),
 }
-"""The checks of a claim that can be recomputed; without one it is a belief."""
+"""The checks of a claim that can be recomputed; a claim without checks must be believed."""
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim, what it rests on, and what that means for this run, in words."""
+    """A claim, what it rests on, and a sentence on what that means for this run."""
 
     claim: str
     rests_on: Basis
@@ -42,8 +42,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 def grounds_of(
     checks: Sequence[Check], signed: HeadsVerdict, reader: LogReader, *, kept: int, known: Sequence[Verifier]
 ) -> tuple[Ground, ...]:
-    """Return a row for each claim. `kept` is the event of a given head that was kept elsewhere (0: none), `known` are
-    trusted keys."""
+    """Return a row for each claim. `kept` is the event of a head that was kept elsewhere (0: none), `known` are trusted
+    keys."""
     proved = [_recomputed(claim, [c for c in checks if c.name.startswith(by)]) for claim, by in RECOMPUTED.items()]
     grounds = [
         *proved,

@@ -1,9 +1,9 @@
 """Theorem 1, monotonicity: what is protected at k is protected, word for word, at k + 1.
 
-The paper's form has conditions on when nothing is pruned. Here there are none: no event can remove or edit a principle,
-a failure memory or a success memory, so K_k is the fold of a prefix of the log of K_{k+1}, and protected ids and
-contents only grow, through pruning, rollback and quarantine. On a log that means: every id is the hash of its content
-and is assigned once; every event about a memory refers to an existing one; only abstracted patterns are pruned.
+The paper's form holds only while nothing is pruned. Here there is no such condition: no event can remove or edit a
+principle, a failure memory or a success memory, so K_k is the fold of a prefix of the log of K_{k+1}, and protected ids
+and contents only grow, through pruning, rollback and quarantine. On a log that means: every id is the hash of its
+content and is assigned once; every event about a memory refers to an existing one; only abstracted patterns are pruned.
 """
 
 import msgspec

@@ -98,11 +98,11 @@ def _baseline(reader: LogReader, begun: BaselineStarted) -> Check:
 
 
 def _leaked(reader: LogReader, begun: BaselineStarted) -> tuple[str, int]:
-    """Return what a method's prompt shows but must not, and the event; ("", 0) for nothing."""
+    """Return what a method's prompt shows but must not, and the event; ("", 0) if nothing."""
     questions, _ = stored_questions(reader, first_event(reader).benchmark)
     evolution = recorded_splits(list(reader.of(SplitCommitted)), questions).evolution
     if questions and (others := sorted({*begun.learned} - {*evolution})):
-        return f"{begun.baseline} learned from {others[0]}, which is no evolution question", 0
+        return f"{begun.baseline} learned from {others[0]}, which is not an evolution question", 0
     is_examined = False
     for seq, plan in reader.numbered(QuestionPlanned):
         shown = {span.source.removeprefix("case/") for span in plan.spans if span.source.startswith("case/")}
@@ -156,7 +156,7 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
 
 
 def _untrue(record: ExamRecord, events: Sequence[Event], asked: Sequence[str]) -> str:
-    """Return where an exam's log contradicts the run's log, "" if it does not."""
+    """Return where an exam's log contradicts the run's log, or "" if it does not."""
     opened, closed = record.opened, record.closed
     if events and events[0] != opened:
         return "its log is that of another exam than the run opened"

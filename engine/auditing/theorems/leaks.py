@@ -1,4 +1,4 @@
-"""No leak: nothing that was learned contains an anchor or held-out question, but for the cases of anchors
+"""No leak: nothing that was learned contains an anchor or held-out question, except the cases of anchors
 (rules/refit.py), which no anchor is shown (own.py); and the certificate for it.
 
 The splits are what the run committed to in its first events, so the log alone is enough. The largest similarity is that

@@ -1,5 +1,5 @@
-"""The log itself: files and hashes, the chain, whether it once had a head that is known, and what is beside it:
-questions, and the keys of subjects."""
+"""The log itself: files and hashes, the chain, whether it contains a known head; and the files beside it: questions and
+the keys of subjects."""
 
 from collections.abc import Iterator
 

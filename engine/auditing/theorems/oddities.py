@@ -1,5 +1,5 @@
 """What is odd but may be honest: different replies to the same request, repeated reply ids, time that runs backwards.
-From the logs alone. Each leaves a doubt and breaks nothing: a served model is not strictly a function of its prompt,
+From the logs alone. Each raises a doubt and is not a failure: a served model is not strictly a function of its prompt,
 and clocks get set.
 """
 

@@ -1,5 +1,5 @@
 """No memory of a question in its own prompt: what a plan shows was made from other questions (rules/own.py), and what
-an anchor is shown from questions that are none.
+an anchor is shown from questions that are not anchors.
 
 From the log alone: memories, principles and action recipes by the ids that a plan and an episode's steps name; a tool
 by the length of its quotation in the first prompt, which is that of the tool without the question's own examples.
@@ -44,7 +44,7 @@ def check_own(reader: LogReader, config: Config) -> Check:
 
 
 class _Written:
-    """What the log has written so far, by id."""
+    """What the log has recorded so far, by id."""
 
     def __init__(self) -> None:
         self.memories: dict[str, MemoryAppended] = {}
@@ -53,7 +53,7 @@ class _Written:
         self.texts: dict[str, str] = {}
 
     def shown_to_its_own(self, event: object) -> Iterator[str]:
-        """Take in what an event writes; yield what it shows a question that was made from that question."""
+        """Process an event; yield anything that it shows a question and that was made from that question."""
         match event:
             case MemoryAppended():
                 self.memories.setdefault(event.memory_id, event)

@@ -1,13 +1,12 @@
-"""Paraphrases across splits: questions learned from that are, in other words, guarded ones.
+"""Paraphrases across splits: questions learned from that reword guarded ones.
 
 Rules
-    - Shingles are blind to a text without every fifth word: no run of five words is left. So this is the measure: a
-      question is a paraphrase of a guarded one if, by the run's embedder, it is at least as near to it as the guarded
-      one is to itself without every fifth word, counted from where that is least near.
-    - Questions of which each has a number that the other lacks ask for different answers, however alike their words.
-    - A guarded question to which another guarded one is as near cannot be told apart by this embedder, and is not
-      compared.
-    - It is a doubt and no failure: the splits keep what they commit to, and an embedder is no judge of meaning.
+    - Shingles cannot see a text without every fifth word: no run of five words is left. So that is the yardstick: a
+      question is a paraphrase of a guarded one if the run's embedder puts it at least as near to the guarded one as
+      that is to itself without every fifth word, at the offset where that is least near.
+    - Two questions that each have a number the other lacks ask for different answers, however similar their words.
+    - If another guarded question is just as near, this embedder cannot tell the two apart, and neither is compared.
+    - It is a doubt, not a failure: the splits keep what they commit to, and an embedder does not judge meaning.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from mage_es.events.vocabulary import QuestionPlanned
 
 _check = partial(Check, name="paraphrases", bound="0 pairs")
 _AT_ONCE = 256
-"""How many guarded questions a block has: with 10,000 learned ones, that is 10 MB of cosines."""
+"""How many guarded questions are in a block: with 10,000 questions learned from, that is 10 MB of cosines."""
 _TOLD = 3
 _ROUNDING = 1e-5
-"""The most by which a cosine in 32 bits differs with the order of its sum."""
+"""The most by which the order of summation changes a 32-bit cosine."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class Likened(NamedTuple):
-    """A question that was learned from, the guarded one that it is near to, and their cosine."""
+    """A question that was learned from, the guarded question near it, and their cosine."""
 
     cosine: float
     learned: str
@@ -49,7 +48,7 @@ class Likened(NamedTuple):
 
 
 class Paraphrases(NamedTuple):
-    """The pairs, nearest first, and how many guarded questions the embedder cannot tell from other guarded ones."""
+    """The pairs, nearest first, and how many guarded questions the embedder cannot tell apart."""
 
     pairs: list[Likened]
     blurred: int
@@ -83,7 +82,7 @@ def check_paraphrases(reader: LogReader, given: CheckBasis) -> Check:
 def paraphrases(
     learned: Sequence[Question], guarded: Sequence[Question], encode: Callable[[Sequence[str]], Vectors]
 ) -> Paraphrases:
-    """Return which questions that were learned from are guarded ones in other words. Raises what `encode` raises."""
+    """Return which questions that were learned from reword guarded ones. Raises what `encode` raises."""
     if not learned or not guarded:
         return Paraphrases([], 0)
     texts = [question.question for question in guarded]

@@ -1,5 +1,5 @@
-"""What a run inherited is what its parent has, if that is there to compare with: by the head of its log, which vouches
-for every event, and after a merge memory by memory."""
+"""What a run inherited is what its parent has, if the parent is available: compared by the head of its log, which
+vouches for every event, or after a merge memory by memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mage_es.engine.auditing.theorems.log import problems_of
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.inheriting import inheritance, is_merged, last_inherited, not_inherited, taken
+from mage_es.engine.run.inheriting import inheritance, is_merged, last_inherited, not_inherited, taken_types
 from mage_es.engine.seams.check import Check
 from mage_es.events.care import verify_log
 from mage_es.events.disk.documents import Head, Past
@@ -43,12 +43,12 @@ def check_parent(reader: LogReader, parent: Run) -> Check:
 
 
 def check_past(run: Run, reader: LogReader) -> Iterator[Check]:
-    """Yield whether the logs that a run's own goes on from, one after another, are what they were then."""
+    """Yield, for each log that a run's own log continues, whether it is unchanged."""
     part = run
     while (about := reader.goes_on_from) and (begun := inheritance(reader)):
         part = part.past
         verdict = verify_log(part.log_path)
-        told = Past(seq=begun.seq, head=Head(begun.head_seq, begun.head_chain), takes=taken(not_inherited(begun)))
+        told = Past(seq=begun.seq, head=Head(begun.head_seq, begun.head_chain), takes=taken_types(not_inherited(begun)))
         problem = problems_of(verdict)
         if not problem and verdict.head != told.head:
             problem = f"{part.log_path} ends with another event than {begun.parent} did"
@@ -63,7 +63,7 @@ def check_past(run: Run, reader: LogReader) -> Iterator[Check]:
 
 
 def _check_merged(reader: LogReader, begun: RunInherited, parent: Run) -> Check:
-    """Return whether a merge took or left out every memory that this parent had, and none else in its name."""
+    """Return whether a merge took or left out every memory that this parent had, and attributes no others to it."""
     until = last_inherited(reader)
     for mark in reader.of(RunMerged, until=until):
         verdict = verify_log(parent.log_path, head=mark.head_chain)

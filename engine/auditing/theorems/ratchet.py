@@ -2,7 +2,7 @@
 
 So m_k >= max over k' of (1 - gamma)^(k - k') m_k', k counting the steps of a skill. The printed form lets the bound
 shrink by j steps while the peak may be further back; it is false: gamma 0.1, m = 1 and two steps with evidence 0 give
-0.81 < 0.9. A rollback puts the mastery back to a snapshot, and the peak is looked for from there on.
+0.81 < 0.9. A rollback resets the mastery to a snapshot, and the peak counts from there.
 """
 
 from mage_es.engine.config import Config
@@ -44,7 +44,7 @@ def check_ratchet(reader: LogReader, config: Config) -> Check:
 
 
 class _Walk:
-    """The least mastery that each skill may have now, and the smallest margin of any step."""
+    """The least mastery that each skill may have at this point, and the smallest margin of any step."""
 
     def __init__(self, config: Config) -> None:
         self.increase, self.decay = config.mastery_increase, config.mastery_decay

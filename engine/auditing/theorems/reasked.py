@@ -1,9 +1,9 @@
-"""What was asked again: its log is whole, is this run's, and asks what the run had asked without some memories, or a
-question of the run on the state of a closed iteration, with no other memories than that state has.
+"""What was asked again: its log is intact, belongs to this run, and asks what the run had asked without some memories,
+or a question of the run on the state of a closed iteration, with only memories which that state has.
 
-The run's own log names its head whenever something was asked, so none of that can be removed, and what was found then
-follows from what it holds: the pairs of memories are counted again, and where an answer flips, both answers are there,
-and their prompts differ in the memory that is named. `theorems/requests.py` checks the request of each of its calls.
+The run's own log names its head whenever something was asked, so none of that can be removed, and the recorded results
+follow from its content: the pairs of memories are counted again, and where an answer flips, both answers are there, and
+their prompts differ in the named memory. `theorems/requests.py` checks the request of each of its calls.
 """
 
 from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
     if not problem and named and (head is None or head.seq != named[-1][1].head_seq):
         problem = f"it never had the head that event {named[-1][0]} of the run names"
     problem = problem or _unfounded(own, found, named)
-    # What a repair cut had been asked all the same, and pairs with it are in no number any more.
+    # What a repair cut was still asked, but pairs with it no longer count anywhere.
     is_cut = bool(problem) and next(reader.of(LogRepaired), None) is not None
     plans, calls = list(own.of(QuestionPlanned)), sum(1 for _ in own.of(ModelCalled))
     on_states = sum(_is_on_state(each) for each in plans)
@@ -72,7 +72,7 @@ def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
 
 
 def _unfounded(own: LogReader, found: Sequence[Prompted], named: Sequence[tuple[int, QuestionsReasked]]) -> str:
-    """Return what the run says of what was asked again, and does not follow from it; "" for nothing."""
+    """Return what the run says about the questions asked again that does not follow from their log, or ""."""
     before = 0
     for seq, event in named:
         told = f"event {seq} of the run, of `{event.verb}`, says"
@@ -99,7 +99,7 @@ def _in_words(found: AskedWithout) -> str:
 
 
 def _is_flip(own: LogReader, flip: AnswerFlipped, *, until: int) -> bool:
-    """Return whether two answers differ, and their prompts do in the memory that is named, if any."""
+    """Return whether two answers differ, and their prompts differ in the named memory, if one is named."""
     shown = dict[tuple[int, int], tuple[str, frozenset[str]]]()
     answers: dict[str, set[tuple[frozenset[str], bool]]] = {flip.prompt_before: set(), flip.prompt_after: set()}
     for record in own.records({QuestionPlanned, AnswerJudged}, until=until):
@@ -119,7 +119,7 @@ def _is_flip(own: LogReader, flip: AnswerFlipped, *, until: int) -> bool:
 
 
 def _problem(reader: LogReader, own: LogReader, found: Sequence[Prompted]) -> tuple[str, int]:
-    """Return what in the log is not of this run, and the event; ("", 0) for nothing."""
+    """Return what in the log does not belong to this run, and the event; ("", 0) if nothing."""
     if own.run != f"{reader.run}/reasked":
         return f"it is the log {own.run}, not {reader.run}/reasked", 1
     shown = {asking.key: asking.shown for asking in found}
@@ -153,7 +153,8 @@ def _memories(planned: QuestionPlanned) -> set[str]:
 
 
 def _unlearned(reader: LogReader, plans: Sequence[tuple[int, QuestionPlanned]]) -> tuple[str, int]:
-    """Return what was asked on a state that the run never had, or that lacks it, and the event; ("", 0) for nothing."""
+    """Return what was asked on a state that the run never had, or with a memory which that state lacks, and the event;
+    ("", 0) if nothing."""
     if not plans:
         return "", 0
     ends = {marker.number: seq for marker, seq in reader.markers().items() if marker.kind == "iteration"}

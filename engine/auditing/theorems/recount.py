@@ -115,7 +115,7 @@ class Recount:
         self.unchecked: Counter[str] = Counter()
 
     def problem_of(self, record: Record, state: State) -> str:
-        """Take in an event, on the state before it; return what is wrong with it, "" if nothing."""
+        """Process an event, on the state before it; return what is wrong with it, or ""."""
         match record.event:
             case QuestionPlanned() as event:
                 problem = self._planned(record, event, state)
@@ -143,11 +143,11 @@ class Recount:
         return Check(name=name, ok=True, detail=detail or why, measured=measured, bound=BOUND, doubt=unchecked > 0)
 
     def unsettled(self) -> str:
-        """Return what is wrong with a complete log, "" if nothing."""
+        """Return what is wrong with a complete log, or ""."""
         return next((f"{name}: it was planned, and there is no verdict" for _, _, name in sorted(self._open)), "")
 
     def miscounted(self, closed: ExamClosed, known: frozenset[str] | set[str] | None) -> str:
-        """Return how a result differs from the answers; `known` are the familiar families, None if unknown."""
+        """Return how a result differs from the answers; `known` are the known families, or None."""
         asked = [each for each in self.settled if each.purpose == "exam" and not isinstance(each, AnswerUndecided)]
         right = {each.question_id: isinstance(each, AnswerJudged) and each.correct for each in asked}
         undecided = sum(each.purpose == "exam" for each in self.settled) - len(asked)
@@ -224,7 +224,7 @@ class Recount:
         return ""
 
     def _differs(self, asking: _Asking, shown: str, what: str) -> str:
-        """Return the problem of a text that now comes out differently, unless it may have another reason."""
+        """Return the problem if a text now comes out differently, unless that may have another reason."""
         if "[erased " in shown or PREFIX in shown:
             asking.unchecked = _ERASED
         elif not self._is_release:
@@ -275,7 +275,7 @@ class Recount:
         return ""
 
     def _led(self, asking: _Asking, settled: _Settled) -> str:
-        """Lead a course through its facts to the end; return how the end differs from the record."""
+        """Run a course through its facts to the end; return how the end differs from the record."""
         assert asking.first is not None and asking.course is not None
         move, used = asking.first, list[Event]()
         while not isinstance(move, Finish):
@@ -317,7 +317,7 @@ class Recount:
         return self._differs(asking, move.request.text, f"{what} {move.request.sha256[:16]}")
 
     def _otherwise_replied(self, request: Request, called: ModelCalled) -> str:
-        """Return how the reply of a stand-in differs from the one that is recorded."""
+        """Return how a stand-in's reply differs from the recorded one."""
         if self._player is None or (said := _replied(self._player, request)) == called.text:
             return ""
         return f"{called.model} replies {said[-60:]!r} to this request, and recorded is {called.text[-60:]!r}"
@@ -355,7 +355,7 @@ class Recount:
 
 
 def _tried(work: Callable[[], str], asking: _Asking, otherwise: str) -> str:
-    """Return the problem that `work` finds or meets; where a part is missing, the question stays unchecked."""
+    """Return the problem that `work` finds or runs into; if a part is missing, the question stays unchecked."""
     try:
         return work()
     except LogError as error:
@@ -368,7 +368,7 @@ def _tried(work: Callable[[], str], asking: _Asking, otherwise: str) -> str:
 
 
 def _fact_of(move: Move, asking: _Asking) -> Event | None:
-    """Return a move's fact from the log, as a session looks it up."""
+    """Return a move's fact from the log, as a session would look it up."""
     facts, purpose = asking.facts, asking.planned.purpose
     match move:
         case Ask():
@@ -417,4 +417,4 @@ def _replied(player: Model, request: Request) -> str:
         asking.send(None)
     except StopIteration as end:
         return without_reasoning(end.value.text)
-    raise TypeError(f"{player.name} waits, so it is no stand-in")
+    raise TypeError(f"{player.name} awaits something, so it is not a stand-in")

@@ -1,7 +1,7 @@
-"""Registration: what was committed to as the result before the first call, and every deviation of the run.
+"""Registration: what was registered as the result before the first call, and every deviation from it.
 
-A deviation breaks no theorem, since a run may be examined as often as one likes; but then another number than the
-registered one could have been chosen, and a reader should know.
+A deviation breaks no theorem, since a run may be examined any number of times; but the reported number may then have
+been picked from several, and a reader should know.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def check_replay(reader: LogReader, snapshots: Path) -> Check:
 
 
 def _not_the_parents(reader: LogReader, begun: RunInherited) -> str:
-    """Return where what a run began with differs from what its parent had learned, "" if it does not."""
+    """Return where a run's inheritance differs from what its parent had learned, or "" if it does not."""
     try:
         state = fold(reader, until=last_inherited(reader))
     except (KeyError, LogError) as error:

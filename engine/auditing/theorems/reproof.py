@@ -1,4 +1,4 @@
-"""A new learner's proof: it took out of use exactly what the paired record condemns.
+"""A new learner's re-proof took out of use exactly what the paired record condemns.
 
 From the log alone: the state is folded up to the answers of the re-proof, and the rule is applied to it again.
 """
@@ -15,7 +15,7 @@ from mage_es.projections.fold import fold
 
 
 def check_reproof(reader: LogReader, config: Config) -> Iterator[Check]:
-    """Yield nothing for a run that has nothing to prove again, or has not asked everything yet."""
+    """Yield nothing for a run that has nothing to re-prove, or has not asked everything yet."""
     begun = inheritance(reader)
     if begun is None or not begun.reproof:
         return
@@ -35,6 +35,6 @@ def check_reproof(reader: LogReader, config: Config) -> Iterator[Check]:
     wrong = sorted(out.items() ^ {name: condemned[name] for name in condemned.keys() - replaced}.items())
     detail = f"{len(out)} memories went out of use, as the {len(found)} questions that were asked again say"
     if wrong:
-        detail = f"{wrong[0][0]} went out of use, or stayed, otherwise than the {len(found)} questions asked again say"
+        detail = f"{wrong[0][0]} went out of use, or stayed, against the {len(found)} questions asked again"
     bound, measured = "0 against the record", f"{len(wrong)} against the record"
     yield Check(name="re-proof", ok=not wrong, detail=detail, measured=measured, bound=bound, seq=marks["update"])

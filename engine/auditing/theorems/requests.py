@@ -1,8 +1,8 @@
 """Requests: for each call of the log, of its exams and of what was asked again, the whole request is on record and has
 the call's hash.
 
-From the log alone, whatever the templates of this program say: its texts, joined, are what was hashed. Requests of a
-subject whose key is not here cannot be read; they are counted.
+From the log alone, whatever this program's templates say: its texts, joined, are what was hashed. Requests of a subject
+whose key is missing cannot be read; they are counted.
 """
 
 from collections.abc import Iterator, Mapping

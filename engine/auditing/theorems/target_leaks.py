@@ -1,4 +1,4 @@
-"""No target leak: neither task type, id nor split gives the answers of guarded questions away.
+"""No target leak: task types, ids and splits do not give away the answers to guarded questions.
 
 From the run's folder alone: its splits, its questions and their gold answers (auditing/target_leaks.py).
 """
@@ -36,5 +36,5 @@ def check_target_leaks(reader: LogReader, started: RunStarted) -> Iterator[Check
     if not any(told.is_leak for told in found):
         most = max((told.right - told.plain for told in found), default=0)
         named = ", ".join(f"{told.what} {told.right} of {told.asked} ({told.plain} without)" for told in found)
-        detail = f"answers right by what is beside the text: {named}" if found else "unchecked: too few questions"
+        detail = f"answers right from more than the text: {named}" if found else "unchecked: too few questions"
         yield Check(name=NAME, ok=True, detail=detail, measured=f"{most:+d} right at most", bound=BOUND)

@@ -1,13 +1,13 @@
 """Every answer scored again: from its recorded replies and the right answers in the run's folder.
 
 Rules
-    - The course of each planned question is led again through what the log has of it, on the state that the log gives
-      up to its plan (for an exam: at its marker). So every prompt follows from that state, every reply answers such a
-      prompt, only what was rightly recalled is answered without a reply, and the verdict is the one that the rule, or
-      the judge's recorded reply, gives.
+    - The course of each planned question is run again over its recorded facts, on the state that the log gives up to
+      its plan (for an exam: at its marker). So every prompt follows from that state, every reply answers such a prompt,
+      only rightly recalled answers have no reply, and the verdict is the one given by the rule, or by the judge's
+      recorded reply.
     - An exam asks the questions that its size and the seed give, with the plans that its state gives (if texts can be
-      embedded here), has one verdict for each, and replies only of the models that it names. What a stand-in replies is
-      a function of the request, and is computed again.
+      embedded here), and has one verdict for each, and replies only from the models that it names. A stand-in's reply
+      is a function of the request, and is computed again.
     - What cannot be checked here is counted with its reason, and leaves a doubt: a copy without right answers, a scorer
       or a benchmark that is not installed, erased texts, another release of this package.
 """
@@ -44,7 +44,7 @@ from mage_es.projections.ledger import Ledger
 
 NAME, SCORER = "verdicts", "scorer"
 _NEAR = 1e-4
-"""How much a cosine may differ between machines."""
+"""The most by which a cosine may differ between machines."""
 
 
 def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Benchmark | None) -> CheckBasis:
@@ -62,7 +62,7 @@ def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Bench
 
 
 def check_scorer(reader: LogReader, given: CheckBasis) -> Check:
-    """Return whether one scorer scored all exams, and whether it is the one that the run learned with."""
+    """Return whether a single scorer scored all exams, and whether it is the one that the run learned with."""
     started, records = first_event(reader), exam_records(reader)
     told = scorer_in_words(scorer_of(started))
     scorers = [(record, scorer_of(record.scored_by)) for record in records]
@@ -121,7 +121,7 @@ def _at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
 
 
 def _regolded(reader: LogReader, world: World | None) -> str:
-    """Return where the questions in the folder differ from the benchmark's own, "" if they do not."""
+    """Return where the questions in the folder differ from the benchmark's own, or "" if they do not."""
     if world is None or reopening(world.benchmark.name):  # if only the folder is at hand
         return ""
     stored, has_gold = stored_questions(reader, world.benchmark.name)

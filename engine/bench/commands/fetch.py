@@ -40,7 +40,7 @@ def fetch(
         str | None, typer.Option("--from", metavar="URL", help="Address of a mirror. [default: the public address]")
     ] = None,
 ) -> None:
-    """List the benchmarks with their data and licences, or download one's files from their public address.
+    """List the benchmarks with their data and licences, or download the files of one from their public address.
 
     Continues an earlier download, shows the licence and records a checksum of each file. Without --data-dir the files
     go to the folder `data`.

@@ -34,7 +34,7 @@ class _Row(msgspec.Struct):
 
 
 def open_folder(spec: SearchSpec) -> LocalSearch:
-    """Return the search of `local/FOLDER`. Raises `UsageError` without a folder, and `PrerequisiteError`."""
+    """Return the search over `local/FOLDER`. Raises `UsageError` without a folder, and `PrerequisiteError`."""
     if not spec.place:
         raise UsageError(f"--search {spec.text} names no folder: write local/FOLDER.")
     return LocalSearch(spec.text, Path(spec.place))
@@ -91,7 +91,7 @@ class LocalSearch:
 
 
 def _apart(pages: Iterable[Page], folded: dict[str, str]) -> Iterator[Page]:
-    """Yield pages with unique titles, numbering all but the first of equal ones; fill `titles`, by case-folded form."""
+    """Yield pages with unique titles, numbering all duplicates after the first; fill `titles`, by case-folded form."""
     for page in pages:
         title, number = page.title.strip(), 1
         while title.casefold() in folded:

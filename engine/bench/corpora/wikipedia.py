@@ -33,7 +33,7 @@ _PASSES = frozenset({408, 429, 500, 502, 503, 504})
 _PASSING = ("ratelimited", "maxlag", "readonly", "internal_api_error")
 """Prefixes of a wiki's own error codes for temporary failures."""
 _CLOSED = frozenset({401, 403, 404, 407, 410})
-"""Statuses that every further lookup would get too."""
+"""Statuses that every later lookup would get too."""
 
 
 class _Entry(msgspec.Struct):
@@ -75,7 +75,7 @@ class _Site(msgspec.Struct):
 
 
 def open_wiki(spec: SearchSpec) -> WikipediaSearch:
-    """Return the search of `wikipedia?base_url=URL`. Raises `UsageError` for another form."""
+    """Return the search for `wikipedia?base_url=URL`. Raises `UsageError` for any other form."""
     if spec.place:
         raise UsageError(f"--search {spec.text}: name another wiki by its address, wikipedia?base_url=URL.")
     return WikipediaSearch(spec.text, spec.options.get("base_url", ENGLISH))
@@ -121,7 +121,7 @@ class WikipediaSearch:
         return found
 
     def _is_wiki(self) -> bool:
-        """Return whether there is a MediaWiki at all: if so, an unreadable reply concerns only one lookup."""
+        """Return whether this is a MediaWiki at all: if so, an unreadable reply affects only one lookup."""
         if not self._is_known:
             with suppress(*_FAILURES):
                 self._read({"action": "query", "meta": "siteinfo"}, _Site)
@@ -151,8 +151,8 @@ class _SameOrigin(urllib.request.HTTPRedirectHandler):
         if here != there:
             fp.close()
             raise PrerequisiteError(
-                f"{here[0]}://{here[1]} redirects to {shortened('://'.join(there))}, which is not followed. If that is "
-                "right, give it: --search wikipedia?base_url=..."
+                f"{here[0]}://{here[1]} redirects to {shortened('://'.join(there))}, which is not followed. If that "
+                f"address is right, give it: --search wikipedia?base_url=..."
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 

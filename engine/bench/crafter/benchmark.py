@@ -31,7 +31,7 @@ VERSION = "crafter 1"
 """Changes whenever the same seed would give different tasks."""
 SIZES: dict[Split, int] = {"evolution": 300, "test": 100}
 _BLOCK = 1_000
-"""How many world numbers belong to one seed of the benchmark; the test's worlds are the upper half."""
+"""How many world numbers belong to one seed of the benchmark; the upper half is for the test."""
 _FIRST: dict[Split, int] = {"evolution": 0, "test": 500}
 _BLOCKS = 1_000_000
 """How many seeds of the benchmark have separate worlds; the simulator's seeds end at 2^31."""

@@ -1,6 +1,7 @@
-"""What a step changed, read from two moments as anyone could: in words for transcripts, and as relations for the graph.
+"""What a step changed, from the visible state before and after it: as text for transcripts, and as relations for the
+graph.
 
-A step that changed nothing has no words. Food, drink and energy wear off by themselves, so their loss is left out.
+A step that changed nothing has no text. Food, drink and energy wear off by themselves, so their loss is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mage_es.engine.bench.crafter.wording import DEAD, NAMES, VITALS, Scene, fac
 from mage_es.engine.seams.environment import Relation
 
 STATIONS = ("table", "furnace")
-"""Things that one must stand near to make others."""
+"""Things that must be nearby to make others."""
 
 
 class Change(NamedTuple):
@@ -31,7 +32,7 @@ class Change(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the change in words, such as `facing tree, gives 1 wood`."""
+        """Describe the change, as in `facing tree, gives 1 wood`."""
         if not (self.gained or self.lost or self.achieved or self.is_dead):
             return ""
         how = [] if self.action else ["asleep"]

@@ -4,8 +4,8 @@ Rules
     - The same seed and actions give the same world in any process. The package itself does not: where a chunk has too
       many creatures it picks one from a Python set, whose order follows memory addresses.
     - At night drawing takes random numbers from the world's stream (noise, one for each pixel of the map). They are
-      taken all the same, so episodes are those of the text protocol to the bit: canvas 256 x 256, drawn by the engine
-      and once more by the wrapper. `fast` leaves them out: other nights, the same distribution.
+      taken here too, so that episodes equal those of the text protocol to the bit: canvas 256 x 256, drawn by the
+      engine and once more by the wrapper. `fast` omits them: other nights, the same distribution.
     - Generating a world takes a second, so the last ones are kept as bytes; each episode begins with its own copy.
 """
 

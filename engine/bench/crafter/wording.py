@@ -33,8 +33,8 @@ _ACROSS, _DOWN = 4, 3
 
 
 class ViewOptions(NamedTuple):
-    """How things are described: only the nearest of each kind; distances by axis; kinds left out; kinds shown as edges.
-    Of a kind in `edge_only_items`, only cells that touch another kind count (four neighbours, inside the view).
+    """How things are described: only the nearest of each kind; distances by axis; kinds omitted; kinds shown as edges.
+    A cell of a kind in `edge_only_items` counts only if it touches another kind (four neighbours, inside the view).
     """
 
     unique: bool = True
@@ -103,7 +103,7 @@ def in_view(scene: Scene, look: ViewOptions = USUAL) -> list[Thing]:
 
 
 def faced_thing(scene: Scene, look: ViewOptions = USUAL) -> str:
-    """Return what is in the cell in front; `nothing` outside the view, or for a kind that is left out."""
+    """Return what is in the cell in front; `nothing` outside the view, or for an omitted kind."""
     name = _named(_view(scene), _ACROSS + scene.facing[0], _DOWN + scene.facing[1])
     return "nothing" if name is None or name in look.skip_items else name
 

@@ -1,7 +1,7 @@
 """Whether two FinQA programs are the same computation, for any values of their operands.
 
 Every distinct operand of the gold program becomes a symbol, and so does every table step as a whole. Both last steps
-are written out as expressions, which must have the same values at points drawn from a hash; unused steps do not count.
+are expanded into expressions, which must have the same values at points drawn from a hash; unused steps do not count.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HEADS: Mapping[str, str] = {
     "exp": "power",
     GREATER: "add",
 }
-"""Our name of each operation. What is subtracted is negative, and a comparison is the sign of a difference."""
+"""Our name for each operation. What is subtracted is negative, and a comparison is the sign of a difference."""
 
 
 class _Unreadable(ValueError):
@@ -92,7 +92,7 @@ def _place(argument: str) -> int:
 
 
 def _expression(steps: Sequence[ProgramStep], symbols: Mapping[str, str], *, strict: bool) -> Expression:
-    """Return the last step with every reference written out."""
+    """Return the last step with every reference expanded."""
     built: list[Expression] = []
     leaves: list[int] = []
     for place, step in enumerate(steps):
@@ -109,5 +109,5 @@ def _expression(steps: Sequence[ProgramStep], symbols: Mapping[str, str], *, str
         built.append(Application(_HEADS[step.operation], (first, second)))
         leaves.append(sum(1 if isinstance(part, str) else leaves[part] for part in parts))
     if not built or leaves[-1] > MOST_LEAVES:
-        raise _Unreadable("the program has no step, or its last step is too large to be written out")
+        raise _Unreadable("the program has no step, or its last step is too large to be expanded")
     return built[-1]

@@ -36,7 +36,7 @@ _TRUTHS = {"true": "yes", "false": "no"}
 _OPENING = re.compile(r"\W*(yes|no)\b(?=[,.;:!]|\s+(?:it|they|the)\b)", re.IGNORECASE)
 _BETWEEN_ANSWERS = re.compile(r"\s?(?:\w{1,12}\s)?(?:or|and|to|,\s?or|,\s?and|['\"]?,\s?['\"]?)\s?")
 _AMBIGUOUS = "several"
-"""What is read from a reply with two numbers to choose from: it is not a number, and so is wrong."""
+"""Stands for a reply with two numbers to choose from: not a number, and so wrong."""
 
 
 class StatedAmount(NamedTuple):
@@ -47,7 +47,7 @@ class StatedAmount(NamedTuple):
 
 
 def answer_in(reply: str) -> str:
-    """Return the number, or the yes or no, in the last mark or else in the last line; the text if there is none."""
+    """Return the number, or the yes or no, in the last mark or else in the last line; otherwise the text."""
     return read_answer(reply, _read) or plain_answer(reply)
 
 

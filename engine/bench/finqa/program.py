@@ -70,7 +70,7 @@ def steps_of(tokens: Sequence[str]) -> list[ProgramStep]:
     body = list(tokens[:-1])
     for place, token in enumerate(body):
         if place % 4 == 0 and token.strip("(") not in OPERATIONS:
-            raise InvalidProgram(f"step {place // 4} begins with {token[:40]!r}, which is no operation")
+            raise InvalidProgram(f"step {place // 4} begins with {token[:40]!r}, which is not an operation")
         if place % 4 == 3 and token != ")":
             raise InvalidProgram(f"step {place // 4} is not closed after two arguments")
     steps = []
@@ -101,7 +101,7 @@ def cut(step: ProgramStep) -> ProgramStep:
     """Return a step with its arguments as upstream reads them: joined by `|` and cut there again."""
     pieces = f"{step.first}|{step.second}".strip("|").strip().split("|")
     if len(pieces) < 2:
-        raise InvalidProgram(f"{step.operation} has one argument only")
+        raise InvalidProgram(f"{step.operation} has only one argument")
     return ProgramStep(step.operation, pieces[0].strip(), pieces[1].strip())
 
 
@@ -158,7 +158,7 @@ def _argument(argument: str, results: Sequence[ProgramValue]) -> ProgramValue:
 def _result(argument: str, results: Sequence[ProgramValue]) -> ProgramValue:
     place = reference(argument)
     if not 0 <= place < len(results):
-        raise InvalidProgram(f"{argument[:40]!r} refers to no earlier step")
+        raise InvalidProgram(f"{argument[:40]!r} does not refer to an earlier step")
     return results[place]
 
 
@@ -168,8 +168,8 @@ def _cells(
     if "#" in step.first:
         _result(step.first, results)
         if before is None:
-            raise InvalidProgram(f"{step.operation} of {step.first[:40]!r}, which is no row")
+            raise InvalidProgram(f"{step.operation} of {step.first[:40]!r}, which is not a row")
         return before
     if step.first not in rows:
-        raise InvalidProgram(f"no row of the table is called {step.first[:40]!r}")
+        raise InvalidProgram(f"the table has no row called {step.first[:40]!r}")
     return [literal(cell.replace("$", "").strip().split("(")[0].strip()) for cell in rows[step.first]]

@@ -1,4 +1,4 @@
-"""HotpotQA as it is read: the official JSON files (distractor, fullwiki) and the Hugging Face form of the same records.
+"""Reading HotpotQA: the official JSON files (distractor, fullwiki) and the Hugging Face form of the same records.
 
 Rules
     - The test split is the dev set (distractor setting, as in the paper): the official test set has no answers.
@@ -173,4 +173,4 @@ FULLWIKI = HOTPOTQA._replace(
         ),
     },
 )
-"""The same questions with retrieved paragraphs, of which the gold ones may be missing."""
+"""The same questions with retrieved paragraphs, which may lack the gold ones."""

@@ -1,4 +1,4 @@
-"""Scoring answers and supporting facts of HotpotQA, as upstream does, and also with answers found in prose.
+"""Scoring answers and supporting facts of HotpotQA, as upstream does, and also with answers in prose.
 
 The corpus is all gold ids, and a missing prediction counts as 0. If no prediction has supporting facts, their figures
 are left out (strict: never).
@@ -83,7 +83,7 @@ def supporting(
 
 
 def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
-    """None counts as 0, unless all values are None."""
+    """Return the mean; None counts as 0, unless all values are None."""
     names = dict.fromkeys(name for _, one in measured for name in one.metrics)
     columns = {name: [one.metrics.get(name) for _, one in measured] for name in names}
     return {

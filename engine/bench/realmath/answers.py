@@ -44,7 +44,7 @@ _NAMING = frozenset(f"\\{name}" for name in _OPERATOR_NAMES.split())
 
 
 def formula_in(text: str, *, is_gold: bool) -> str:
-    """Return the formula of an answer, or the whole answer if it contains nothing else.
+    """Return the formula in an answer, or the whole answer if it is only a formula.
 
     Raises `Unreadable`: words around the formula may change its meaning, or several formulas are among words.
     """
@@ -99,7 +99,7 @@ def without_left_side(text: str) -> str:
 
 
 def _without_left_side(tokens: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the name on the left of an equation ("" if there is none), and what it equals."""
+    """Return the name on the left of an equation (or ""), and what it equals."""
     first, *others = split_at(tokens, frozenset(["="]))
     if others and all(others) and _is_naming(first):
         return "".join(token for token in first if token not in "{}"), others[-1]

@@ -22,7 +22,7 @@ from mage_es.engine.seams.benchmark import Question, Verdict, everywhere
 from mage_es.engine.seams.extraction import final_answer, said
 
 TAIL = 1500
-"""How many characters from the end count as the answer if there is no answer section."""
+"""How many characters at the end count as the answer if there is no answer section."""
 
 _UNIT = re.compile(r"\\?[%$]|\^\s?(?:\{\s?)?\\circ(?:\s?\})?|°|\\(?:degrees?|,|;|!)(?![a-zA-Z])")
 _WORDS_BEHIND = re.compile(

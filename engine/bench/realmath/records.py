@@ -88,7 +88,7 @@ def _subset(path: Path) -> str:
 
 
 def _machine_answers(path: Path, subset: str) -> tuple[Mapping[str, MachineAnswer], str]:
-    """Return the golds by id and the SHA-256 of their file; empty if there is no such file."""
+    """Return the golds by id and the SHA-256 of their file; both empty without that file."""
     upstream = next((name for name, short in SUBSETS.items() if short == subset), path.name.partition(".")[0])
     for side in (path.with_name(f"{upstream}.sympy_answers.json{end}") for end in ("", ".gz")):
         if side.is_file():

@@ -254,7 +254,7 @@ class Evaluation:
     def _between_integers(self, value: Numeric) -> Fraction:
         """Return a rounded number whose whole part the rounding cannot have changed."""
         if self._mp.im(value):
-            raise NoValue("no real number")
+            raise NoValue("not a real number")
         if abs(value - self._mp.nint(value)) <= self._mp.mpf(10) ** (-DIGITS // 2) or abs(value) > _LARGEST**3:
             raise NoValue("a rounded number that may be whole")
         return Fraction(str(self._mp.nstr(value, DIGITS)))
@@ -278,7 +278,7 @@ class Evaluation:
         return self._mp.mpc(0, 1)
 
     def _undefined(self, name: str, args: list[Numeric]) -> Fraction:
-        """Return a value for a function without definition: a number derived from its name and arguments."""
+        """Return a value for an undefined function: a number derived from its name and arguments."""
         self._work.spend(10)
         shown = (str(each) if isinstance(each, Fraction) else self._mp.nstr(each, 30) for each in args)
         digest = hashlib.sha256(f"{name}({','.join(shown)})".encode()).digest()
@@ -303,7 +303,7 @@ def _arithmetic(digits: int) -> Any:
 def _integer(value: Numeric) -> int:
     if isinstance(value, Fraction) and value.denominator == 1:
         return int(value)
-    raise NoValue("no whole number")
+    raise NoValue("not a whole number")
 
 
 LIBRARY = {

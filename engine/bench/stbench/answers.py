@@ -1,7 +1,7 @@
 """What a reply in prose answers: our own reading of options, findings, points and flows.
 
 Only the final answer is read, so that numbers of regions and roads in the reasoning do not count; or else the first
-line, since a reply may continue the text and explain itself afterwards. None: the reply says nothing of the kind.
+line, since a reply may continue the text and explain itself afterwards. None: the reply has no such answer.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _plain(text: str) -> str:
 
 
 def _noun(question: str) -> str:
-    """Return the last word of the answer stub, the thing whose number is asked for (`... falls in Region `)."""
+    """Return the last word of the answer stub, which names what to count (`... falls in Region `)."""
     words: Sequence[str] = _WORDS.findall(stub_of(question).lower())
     return words[-1] if words else ""
 

@@ -1,9 +1,9 @@
-"""STBench as it is read: JSON lines of `Question` and `Answer`, whose form differs from file to file.
+"""Reading STBench: JSON lines of `Question` and `Answer`, whose form differs from file to file.
 
 Rules
     - There is no official split: a question's id is its file's name and its position, divided by the ids' hashes.
-    - Types without a file are left out. If a file asks a question twice, a run has the first; measuring has both.
-    - A learner is shown the question verbatim; if it is to reason first, the stub at the end is left out.
+    - Types without a file are omitted. If a file asks a question twice, a run uses the first; measuring uses both.
+    - A learner is shown the question verbatim; if it should reason first, the stub at the end is omitted.
 """
 
 from __future__ import annotations

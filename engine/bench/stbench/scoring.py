@@ -34,9 +34,9 @@ _CLASSES: Mapping[AnswerKind, Callable[[str, object], bool | None]] = {
 
 
 NEAR, VANISHING = 100.0, 1_000.0
-"""The largest error of a point that is right, and the error from which its graded reward is 0, in metres."""
+"""The largest error at which a point is right, and the error from which its graded reward is 0, in metres."""
 FLOW_SHARE, FLOW_COUNT = 0.2, 1.0
-"""On average a flow may be off by this share of the mean gold flow plus so many vehicles."""
+"""On average a flow may be off by this share of the mean gold flow plus this many vehicles."""
 
 
 def verdict(question: Question, reply: str) -> Verdict:

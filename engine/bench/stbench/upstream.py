@@ -79,7 +79,7 @@ def yes_no(reply: str, label: object) -> bool | None:
 
 
 def anomaly(reply: str, label: object) -> bool | None:
-    """With the published labels, which are not capitalised, it is never right."""
+    """It is never right with the published labels, which are not capitalised."""
     found = _ANOMALY.search(reply)
     return found[0].title() == label if found else None
 

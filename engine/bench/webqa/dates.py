@@ -40,7 +40,7 @@ _IN_PROSE = re.compile(
 
 
 class Date(NamedTuple):
-    """Parts that are not stated are 0."""
+    """Unstated parts are 0."""
 
     year: int
     month: int = 0

@@ -2,8 +2,8 @@
 
 Strict compares JSON values as they are, case, accents and type included; a reply that is not a JSON list is one answer.
 Otherwise answers are compared in HotpotQA's normal form, or as dates; then repeating the question's words is not an
-answer, and neither is a long list, since one of its items may well be right. Anything that equals a gold answer is
-right all the same. Source: the evaluation script of WebQuestions (Berant et al. 2013).
+answer, and neither is a long list, since one of its items may well be right. But anything that equals a gold answer is
+right. Source: the evaluation script of WebQuestions (Berant et al. 2013).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import marked, said, trimmed
 
 LEAST_PART = 4
-"""How many characters a prediction needs to be right as part of a gold answer."""
+"""The least length at which a prediction can be right as part of a gold answer."""
 
 FEW = 4
 """A list with more items than this, and more than twice as many as gold answers, counts as guesses."""

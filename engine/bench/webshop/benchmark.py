@@ -56,7 +56,8 @@ PAPER = ShopSetting("webshop-100", 100, 100)
 RETROAGENT = ShopSetting("webshop-1000", None, 500)
 """The setting of RetroAgent's released code: the whole file of 1,000 products, 500 test goals."""
 HUMAN = ShopSetting("webshop-1000-human", None, 4)
-"""People's goals for the whole file, thirteen upstream: four are for the test. The first 100 products have only one."""
+"""Goals that people wrote for the whole file: thirteen upstream, four of them for the test. The first 100 products have
+only one."""
 
 
 class WebShop:
@@ -183,7 +184,7 @@ def task_type_of(goal: Goal) -> str:
 
 
 def test_places(goals: Sequence[Goal], size: int, *, stream: Random | None) -> frozenset[int]:
-    """Return the places of the test goals: the first, or with a stream those of whole products that it draws.
+    """Return the positions of the test goals: the first ones, or with a stream those of whole products that it draws.
 
     [section 4, WebShop, goals] No product has goals on both sides. The test has 100 of 352 goals, or 500 of 4,987.
     """

@@ -111,7 +111,7 @@ def options_of(raw: RawProduct) -> dict[str, tuple[str, ...]]:
 
 
 def prices_of(pricing: str | None) -> tuple[float, ...]:
-    """Return the prices in a text such as `$12.50 to $34.00`: the first two at most, NO_PRICE if there is none."""
+    """Return the prices in a text such as `$12.50 to $34.00`: the first two at most, or NO_PRICE."""
     numbers = [_NOT_OF_A_NUMBER.sub("", part) for part in (pricing or "").split("$")[1:]]
     found = [float(number) for number in numbers if number.strip(".") and number.count(".") <= 1]
     return tuple(found[:2]) or (NO_PRICE,)

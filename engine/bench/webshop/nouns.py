@@ -1,7 +1,7 @@
 """The nouns of a product's name: by spaCy if one of its English models is installed, else by rule. By rule a noun is
 any word that is not a number, a function word, or a common adjective, adverb or verb, and does not end like an
 adjective; titles are mostly in title case, so a capitalised word after the first is a noun anyway, unless it is a
-function word. Buying the very product that is wanted gives the full type factor either way."""
+function word. Buying exactly the wanted product gives the full type factor either way."""
 
 from __future__ import annotations
 

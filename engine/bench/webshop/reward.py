@@ -80,7 +80,7 @@ NO_NOUN = 0.2
 
 
 class Reward(NamedTuple):
-    """In [0, 1], with upstream's info fields on how it came about, except shares of what the goal lacks."""
+    """In [0, 1], with upstream's info fields on how it was computed, except shares of what the goal lacks."""
 
     value: float
     info: Mapping[str, float | bool]

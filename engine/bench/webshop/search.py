@@ -6,8 +6,8 @@ library examined stores lengths this way, and without it the order differs.
 Terms
     - Words are those of Unicode Standard Annex 29, as the library `regex` finds them; a run without a letter, digit,
       ideograph or pictograph is not a word. Lucene's stop words are left out.
-    - Stems are Porter's with Martin's amendments (`bli` to `ble`, `logi` to `log`, words of two letters as they are):
-      nltk has that variant, snowballstemmer does not. No accent is folded.
+    - Stems are Porter's with Martin's amendments (`bli` to `ble`, `logi` to `log`, two-letter words unchanged): nltk
+      has that variant, snowballstemmer does not. No accent is folded.
 """
 
 from __future__ import annotations

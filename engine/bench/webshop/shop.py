@@ -5,7 +5,7 @@ Rules
       results, which lists them again; only choosing another product keeps the options. Back to Search clears
       everything.
     - One value for each option name, the last that was clicked.
-    - An impossible action changes nothing. After the purchase nothing can be done.
+    - An impossible action changes nothing, and no action is possible after the purchase.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def _line(text: str) -> str:
 STEPS = 15
 """Step limit of ReAct and of RetroAgent."""
 REACT_PRODUCTS = 3
-"""How many products of a page of results ReAct's rendering shows."""
+"""How many products ReAct's rendering shows on a page of results."""
 OK, INVALID = "OK.", "Invalid action!"
 ALL_BOUGHT = "bought all that was asked for"
 """The achievement of a purchase with reward 1."""

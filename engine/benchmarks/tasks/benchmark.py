@@ -3,9 +3,10 @@ scorer.
 
 Rules
     - A second file or a `split` column marks tasks for exams only; without either a run divides the tasks.
-    - A row that repeats another's question and answer is left out and named. Two answers to one question are an error.
-    - If rows ask the same about different contexts, the context is part of the question, as nothing else distinguishes
-      them.
+    - A row that repeats another's question and answer is skipped and reported. Two answers to one question are an
+      error.
+    - If rows ask the same about different contexts, the context is part of the question, since nothing else
+      distinguishes them.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Tasks:
     ) -> None:
         self.name, self.data_sha256, self.repeats = spec.name, data_sha256, repeats
         self.column_roles: Mapping[str, str] = columns or {}
-        """The column that has each role, "" for none; empty if the tasks were read from a run."""
+        """The column for each role, or ""; empty if the tasks were read from a run."""
         self._needed, self._scorer = spec.scorer, scorer_of(spec.scorer, spec.labels)
         self.answer_format = self._scorer.answer_format
         self.task, self.instruction = spec.instruction, self._scorer.instruction
@@ -109,9 +110,9 @@ class Tasks:
 
 
 class TaskRow(TypedDict, total=False):
-    """A task given in Python; a dictionary with other column names will do if the benchmark's name gives them.
+    """A task from Python; a dictionary with other column names also works if the benchmark's name maps them.
 
-    `subject` names the person or customer whose texts these are: whatever comes from them is encrypted and can be
+    `subject` names the person or customer whose texts these are: everything derived from them is encrypted and can be
     erased. `by` names who gave the answer, such as a client: one whose answers contradict the others' is in doubt
     (rules/doubt.py). `answer` is text, a number, or a list of valid answers. `split` "test" marks a task for exams
     only.
@@ -133,7 +134,9 @@ def given_tasks(name: str, rows: Sequence[Mapping[str, Any]]) -> Tasks:
     """Return tasks given as rows under a name such as `support?labels=a,b`. Raises what `open_tasks` raises."""
     spec = parse(name)
     if isinstance(rows, str | Path):
-        raise UsageError(f"tasks is {str(rows)!r}: a file is named in the configuration, Config(benchmark=...).")
+        raise UsageError(
+            f"tasks is {str(rows)!r}, a text: to use a file, name it in the configuration, Config(benchmark=...)."
+        )
     rows = [rows] if isinstance(rows, Mapping) else list(rows)
     if odd := [row for row in rows if not isinstance(row, Mapping)]:
         raise UsageError(f"A task is a dictionary with a question and an answer, not a {type(odd[0]).__name__}.")
@@ -225,7 +228,7 @@ def _once(questions: Sequence[Question]) -> tuple[list[Question], tuple[Repeat, 
 
 
 def _reader(spec: TaskSpec, taken: _Taken, split: Split) -> Callable[[int, Mapping[str, Any]], Question]:
-    """Return a reader of rows that refuses a row that the scorer cannot check, and an id that is given twice."""
+    """Return a reader that refuses rows which the scorer cannot check, and duplicate ids."""
     seen: dict[str, int] = {}
     require_scorer(spec.scorer)
     scorer = scorer_of(spec.scorer, spec.labels)

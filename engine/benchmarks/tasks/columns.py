@@ -1,11 +1,11 @@
 """Turning a row of the user's own table into a question: the role of each column, and its valid values.
 
 Rules
-    - One column has one role: a column named for a role fills no other by its name (an answer in `category` is not a
-      task type), and cannot be named for two. `--columns task_type=` says that no column has that role.
-    - A column is found by its exact name, or else by its name without regard to case and surrounding blanks.
-    - Options, or valid answers, in separate columns are named together: `options=A/B/C/D`.
-    - A question without an id is named by its row.
+    - One column has one role: a column that was given a role has no other by its name (an answer in `category` is not a
+      task type), and cannot be given two. `--columns task_type=` says that no column has that role.
+    - A column is looked up by its exact name, or else ignoring case and surrounding blanks.
+    - Options, or valid answers, in separate columns are given together: `options=A/B/C/D`.
+    - A question without an id gets its row number.
     - `by` is who gave the answer, a client or an annotator. It is recorded in the clear with what is learned from it,
       so it cannot be the subject whose texts can be erased.
 """
@@ -27,7 +27,7 @@ _MANY = ("options", "answer")
 NEEDED = ("question", "answer")
 _EXAMINED = frozenset({"test", "validation", "dev", "eval", "held_out", "heldout"})
 _COLUMNAR = {"label", "text"}
-"""Options as many data sets of the hub have them: a list of letters, and one of texts."""
+"""Options in a form common on the hub: a list of letters, and one of texts."""
 
 
 def question_of(
@@ -48,7 +48,9 @@ def question_of(
     said = _text(row, found["split"]).casefold()
     by, subject = (_text(row, found[role]) for role in ("by", "subject"))
     if by and by == subject:
-        raise ValueError(f"{found['by']}: is the {found['subject']} too, which can be erased; name the giver otherwise")
+        raise ValueError(
+            f"{found['by']}: is the {found['subject']} too, which can be erased; give the source another name"
+        )
     others = {name: text for name, text in (("schema", schema), ("by", by)) if text}
     return Question(
         id=_text(row, found["id"]) or f"{'test-' if split == 'test' else ''}row-{position + 1}",
@@ -66,7 +68,7 @@ def question_of(
 
 
 def columns_of(row: Iterable[str], columns: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the column that has each role in a row, "" for none; `columns` are those that were named, "" for none.
+    """Return the column for each role in a row, or ""; `columns` are those that the user named, or "".
 
     Raises `ValueError`, the column first.
     """
@@ -87,14 +89,12 @@ def _columns_of(row: tuple[str, ...], columns: tuple[tuple[str, str], ...]) -> M
         found[role] = next((column for column in usual if _folded(column) not in taken), "")
     if missing := [role for role in NEEDED if not found[role]]:
         there = ", ".join(map(str, row)) or "none"
-        raise ValueError(
-            f"{missing[0]}: there is no such column; there are: {there}. Name it: --columns {missing[0]}=NAME"
-        )
+        raise ValueError(f"{missing[0]}: there is no such column, only {there}. Name it: --columns {missing[0]}=NAME")
     return {role: found[role] for role in ROLES}
 
 
 def why_none(role: str, columns: Mapping[str, str]) -> str:
-    """Return why no column has a role although one has its name, "" if no column does."""
+    """Return why a role has no column although a column has its name; "" if none does."""
     usual = {_folded(name) for name in ROLES[role]}
     for other, taken in columns.items():
         for name in (taken, *taken.split("/")):
@@ -113,7 +113,7 @@ class _Called:
         return name if name in self.row else self._folded.get(_folded(name), "")
 
     def each(self, names: str) -> list[str]:
-        """Return the columns that `A/B/C` names, none if any of them is missing."""
+        """Return the columns that `A/B/C` names, or none if any is missing."""
         found = [self.find(name) for name in names.split("/")]
         return found if len(found) > 1 and all(found) else []
 
@@ -128,7 +128,7 @@ def _named(called: _Called, role: str, name: str) -> str:
     if role in _MANY and called.each(name):
         return name
     there = ", ".join(map(str, called.row))
-    raise ValueError(f"{name}: there is no such column (for the {role}); there are: {there}")
+    raise ValueError(f"{name}: there is no such column (for the {role}), only {there}")
 
 
 def _text(row: Mapping[str, Any], column: str) -> str:
@@ -188,4 +188,4 @@ def _letter(answer: str, options: Mapping[str, str]) -> str:
     for names in (list(ascii_uppercase[: len(texts)]), texts, list(options)):
         if (called := answer if names is not texts else answer.casefold()) in names:
             return ascii_uppercase[names.index(called)]
-    raise ValueError(f"answer: {answer!r} is none of the options {', '.join(ascii_uppercase[: len(texts)])}")
+    raise ValueError(f"answer: {answer!r} is not one of the options {', '.join(ascii_uppercase[: len(texts)])}")

@@ -9,8 +9,7 @@
     regex, json, sql, python    see engine/bench/structured.py
     MODULE:FUNCTION a user's function of the reply and the question: a score, right or wrong
 
-None of them raises. A user's function runs in a separate process, with a time limit: whatever it does there, its
-verdict is undecided at worst.
+None of them raises. A user's function runs in a separate process, with a time limit: at worst its verdict is undecided.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ FINISH = 'Finish with a line that has "Answer: <>" and then the answer, as short
 
 
 class TaskScore(msgspec.Struct, frozen=True):
-    """How right a reply is, from 0 to 1 (right from one half on), and why, which `show` prints."""
+    """How right a reply is, from 0 to 1 (one half or more is right), and why, which `show` prints."""
 
     value: float
     reason: str = ""
@@ -54,7 +53,7 @@ class Scoring(Protocol):
     """A user's scorer: any function of a reply and its task."""
 
     def __call__(self, reply: str, task: Question, /) -> float | bool | TaskScore | Verdict:
-        """Return how right a reply is, from 0 to 1 (right from one half on), or a complete verdict."""
+        """Return how right a reply is, from 0 to 1 (one half or more is right), or a complete verdict."""
 
 
 _GIVEN: dict[str, Scoring] = {}
@@ -77,8 +76,8 @@ def right_answers(question: Question) -> Sequence[str]:
 
 
 def _is_same(answer: str, right: str, value: Callable[[str], Decimal | None] = read_number) -> bool:
-    """Return whether two answers are equal: numbers by value, since the normal form would drop signs and points, others
-    by their normal form, or by their text if they have none (`A`, `+`).
+    """Return whether two answers are equal: numbers by value, since the normal form would drop signs and points; others
+    by their normal form, or by their text if that form is empty (`A`, `+`).
     """
     if _are_numbers(answer, right):
         return value(answer) == value(right)
@@ -142,7 +141,7 @@ def _choice(question: Question, reply: str) -> Verdict:
 
 
 def _label(labels: Sequence[str], question: Question, reply: str) -> Verdict:
-    """Judge by the only label that the final answer names; a longer label hides a shorter one inside it."""
+    """Judge by the only label in the final answer; a longer label hides a shorter one inside it."""
     rights = [right.casefold() for right in right_answers(question)]
     formal, options = answer_in_form(reply), dict(zip(labels, labels, strict=True))
     if formal in labels and formal.casefold() in rights:

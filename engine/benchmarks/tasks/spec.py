@@ -54,7 +54,7 @@ class TaskSpec(NamedTuple):
 
 
 def parse(name: str, **given: str) -> TaskSpec:
-    """Return the spec in a name; the options `given` override those in it. Raises `UsageError`."""
+    """Return the spec in a name, overridden by the options `given`. Raises `UsageError`."""
     source, _, query = name.removeprefix(OWN_TASKS).partition("?")
     try:
         options = dict(parse_qsl(query, strict_parsing=bool(query)))
@@ -63,7 +63,7 @@ def parse(name: str, **given: str) -> TaskSpec:
         raise UsageError(f"{name!r} is not of the form FILE?option=value&option=value.") from None
     for option in options:
         if option not in _OPTIONS:
-            raise UsageError(f"Your own tasks have no option {option!r}.{nearest(option, _OPTIONS)}")
+            raise UsageError(f"Own tasks have no option {option!r}.{nearest(option, _OPTIONS)}")
     return specified(source, **{**options, **given})
 
 
@@ -84,11 +84,12 @@ def specified(
     """
     if scorer not in scorer_names() and not _FUNCTION.fullmatch(scorer):
         raise UsageError(
-            f"There is no scorer {scorer!r}.{nearest(scorer, scorer_names())} A function of yours is MODULE:FUNCTION."
+            f"There is no scorer {scorer!r}.{nearest(scorer, scorer_names())} Write your own function as "
+            f"MODULE:FUNCTION."
         )
     listed = tuple(dict.fromkeys(filter(None, (label.strip() for label in labels.split(",")))))
     if listed and scorer not in ("exact", "choice"):
-        raise UsageError(f"With labels an answer is one of them, so the scorer {scorer} is not needed: omit it.")
+        raise UsageError(f"With labels the answer is one of them, so the scorer {scorer} is not needed: omit it.")
     if len(listed) == 1:
         raise UsageError(f"There is only one label, {listed[0]}: give all possible answers, as in yes,no.")
     scorer = "choice" if listed else scorer
@@ -107,6 +108,6 @@ def _columns(text: str) -> dict[str, str]:
             raise UsageError(f"A column cannot be the {role!r} of a task.{nearest(role, list(ROLES))}")
         if not column and (not told or role in NEEDED):
             none = "" if role in NEEDED else f", or {role}= for none"
-            raise UsageError(f"Say which column is the {role}: {role}=NAME{none}.")
+            raise UsageError(f"Name the column of the {role}: {role}=NAME{none}.")
         found[role] = column
     return found

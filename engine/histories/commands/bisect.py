@@ -51,7 +51,7 @@ def bisect(
 
     A metric is read off the log, without a model. A question is asked again on the states of some iterations, chosen by
     halving what is left. The price is printed first: nothing is spent without `--yes`, a limit, or a yes at the
-    terminal. What was asked is on record, and paid for once.
+    terminal. Answers are recorded, and paid for once.
     """
     from mage_es.engine.histories.bisect import bisect as find
     from mage_es.engine.histories.bisect import bisect_price
@@ -60,7 +60,7 @@ def bisect(
     which: dict[str, Any] = {"question": question, "good": good, "bad": bad, "data_dir": settings.data_dir}
     if question and not metric:
         price = bisect_price(found, **which, prices=settings.prices())
-        out.say(priced(price, "at most", "as the run's questions took"))
+        out.say(priced(price, "at most", "judging by the run's questions"))
         if price.questions:
             require_agreement(settings, yes=yes)
     with repeatable(out, settings) as runtime:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mage_es.engine.run.memories import MemoryItem
 
 SHOWN = 8
-"""Rows of a table; `--json` has more."""
+"""Rows in each table; `--json` has more."""
 EXAMPLES = examples(
     "mage-es diff RUN",
     "mage-es diff RUN@iter-3 RUN@iter-9",
@@ -37,7 +37,10 @@ EXAMPLES = examples(
 def diff(
     before: Annotated[
         str,
-        typer.Argument(metavar="[RUN[@MARKER]]", help="The earlier side; if it is the only one, from its start."),
+        typer.Argument(
+            metavar="[RUN[@MARKER]]",
+            help="The earlier side; if it is the only one, its start is compared with its end.",
+        ),
     ] = "",
     after: Annotated[
         str, typer.Argument(metavar="[RUN[@MARKER]]", help="The later side. [default: the same run, latest]")
@@ -47,12 +50,12 @@ def diff(
     out: Output,
     question: Annotated[
         str,
-        typer.Option("--question", metavar="ID", help="Also the prompts that both put before this question."),
+        typer.Option("--question", metavar="ID", help="Also the prompts that both sides have for this question."),
     ] = "",
     top: Annotated[
         int,
         typer.Option(
-            "--top", min=1, max=MOST, help="How many of what was learned --json lists of each fate, kind and type."
+            "--top", min=1, max=MOST, help="How many learned items --json lists for each fate, kind and type."
         ),
     ] = 100,
 ) -> None:

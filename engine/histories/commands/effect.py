@@ -36,11 +36,13 @@ def effect(
         str, typer.Option("--memory", metavar="ID", help="Only this memory, by its id or the first digits.")
     ] = "",
     kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help="All memories of a kind as one, such as principle.")
+        str, typer.Option("--kind", metavar="KIND", help="All memories of a kind together, such as principle.")
     ] = "",
-    task_type: Annotated[str, typer.Option("--type", metavar="TYPE", help="All memories of a task type as one.")] = "",
+    task_type: Annotated[
+        str, typer.Option("--type", metavar="TYPE", help="All memories of a task type together.")
+    ] = "",
     top: Annotated[
-        int, typer.Option("--top", min=1, max=MOST, help="How many of the memories that most questions saw.")
+        int, typer.Option("--top", min=1, max=MOST, help="How many memories, those that most questions saw first.")
     ] = 20,
     yes: YesOption = False,
 ) -> None:
@@ -55,12 +57,12 @@ def effect(
     found = settings.find_run(run)
     which: dict[str, Any] = {"memory": memory, "kind": kind, "task_type": task_type, "top": top}
     price = effect_price(found, **which, prices=settings.prices())
-    out.say(priced(price, "again", "as they took before"))
+    out.say(priced(price, "again", "judging by the first time"))
     pays = bool(price.calls) and agrees(settings, yes=yes)
     with repeatable(out, settings) as runtime:
         report = measure(found, **which, reask=pays, data_dir=settings.data_dir, runtime=runtime)
     if not report.rows:
-        out.report(report, f"No question of {found.id} saw a memory in its prompt, so there is nothing to measure.")
+        out.report(report, f"No prompt of {found.id} showed a memory, so there is nothing to measure.")
         return
     pooled = [table("Kinds and types, as the coin has too few tosses for single memories", report.pooled)]
     parts = pooled if report.pooled else []

@@ -1,4 +1,4 @@
-"""`mage-es fork`: begin a run from a moment of another."""
+"""`mage-es fork`: start a run from a moment of another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLES = examples(
 
 @takes(*CONFIG, "runs_dir", "data_dir", own_tasks=True)
 def fork(
-    from_run: Annotated[str, typer.Argument(metavar="RUN", help="The run to go on from.", autocompletion=run_ids)],
+    from_run: Annotated[str, typer.Argument(metavar="RUN", help="The run to continue from.", autocompletion=run_ids)],
     *,
     settings: Settings,
     out: Output,
@@ -29,10 +29,10 @@ def fork(
     ] = "latest",
     run_id: RunIdOption = None,
 ) -> None:
-    """Begin a run with what another had learned by some moment. No model is called and nothing is copied.
+    """Start a run with what another had learned by some moment. No model is called and nothing is copied.
 
-    It has the other's settings where no others are given, and its questions beside those of --tasks. The other's log
-    lies in its own under second names, so the other may be deleted. `mage-es resume` takes it on from there.
+    The new run has the other's settings unless you give others, and its questions besides those of --tasks. It keeps
+    hard links to the other's log, so the other may be deleted. `mage-es resume` continues it.
     """
     from mage_es.engine.histories.fork import fork as forked
 
@@ -44,7 +44,7 @@ def fork(
         data_dir=settings.data_dir,
         run_id=run_id,
     )
-    begun = f"{report.run_id} goes on from {report.marker} of {report.parent}"
+    begun = f"{report.run_id} continues from {report.marker} of {report.parent}"
     splits = f"{report.evolution} questions to learn from, {report.anchors} anchors, {report.held_out} held out"
     out.report(
         report,

@@ -28,14 +28,14 @@ def merge(
     settings: Settings,
     out: Output,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Name of the new run. [default: made of both]")
+        str | None, typer.Option("--name", metavar="NAME", help="Name of the new run. [default: both names]")
     ] = None,
 ) -> None:
     """Make a run with the memories of two others over the same benchmark, and print what it takes. No model is called.
 
-    What one of them keeps back for anchors or exams, the new run keeps back too, and no memory of the other that is
-    about such a question comes along. The memories are on probation: where learning goes on, a coin leaves each out of
-    one prompt in five until those of its run do no harm. Mastery, bandits and gate begin anew.
+    Questions that one of them holds back for anchors or exams, the new run holds back too, and it takes no memory of
+    the other about such a question. The memories are on probation: while learning continues, a coin leaves each out of
+    one prompt in five until those of its run do no harm. Mastery, bandits and gate start afresh.
     """
     from mage_es.engine.histories.diff import moment_of
     from mage_es.engine.histories.merge import merge as merged

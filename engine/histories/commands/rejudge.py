@@ -1,4 +1,5 @@
-"""`mage-es rejudge`: recorded answers judged anew, by a model or another scorer, beside the verdicts on record."""
+"""`mage-es rejudge`: judge recorded answers again, by a model or another scorer, and compare with the verdicts on
+record."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ EXAMPLES = examples(
     "mage-es rejudge RUN --scorer contains",
 )
 SHOWN = 8
-"""Answers on which both differ; `--json` has all."""
+"""How many answers to list on which both differ; `--json` has all."""
 _WIDTH = 60
 
 
@@ -34,7 +35,7 @@ def rejudge(
     settings: Settings,
     out: Output,
     judge: Annotated[
-        str, typer.Option("--judge", metavar="MODEL", help="Model that says of each answer whether it is right.")
+        str, typer.Option("--judge", metavar="MODEL", help="Model that says whether each answer is right.")
     ] = "",
     scorer: Annotated[
         str,
@@ -48,19 +49,19 @@ def rejudge(
     ] = None,
     yes: YesOption = False,
 ) -> None:
-    """Judge recorded answers anew, by a model or another scorer: what would be right, and how far both agree.
+    """Judge recorded answers again, by a model or another scorer: what would be right, and how far both agree.
 
-    The answers are an exam's or, where none was taken, those to the questions that the run learned from. The verdicts
-    on record stay. Only a model costs calls. The price is printed first: nothing is spent without `--yes`, a limit, or
-    a yes at the terminal. What it says is on record, and paid for once.
-    If your scorer's code changed, `mage-es exam --rejudge` is what you need.
+    The answers are an exam's or, if none was taken, those to the questions that the run learned from. The verdicts on
+    record stay. Only a model costs calls. The price is printed first: nothing is spent without `--yes`, a limit, or a
+    yes at the terminal. Its opinions are recorded, and paid for once. If your scorer's code changed, `mage-es exam
+    --rejudge` is what you need.
     """
     from mage_es.engine.histories.rejudge import rejudge as judge_anew
     from mage_es.engine.histories.rejudge import rejudge_price
     from mage_es.engine.models.registry import open_model
 
     if bool(judge) == bool(scorer):
-        raise UsageError("Say who judges: --judge MODEL or --scorer SCORER, one of the two.")
+        raise UsageError("Say who judges: either --judge MODEL or --scorer SCORER.")
     found, model = settings.find_run(run), open_model(judge, "judge") if judge else None
     if model:
         price = rejudge_price(found, judge=model, exam=exam, data_dir=settings.data_dir, prices=settings.prices())
@@ -68,7 +69,7 @@ def rejudge(
         if price.questions:
             require_agreement(settings, yes=yes)
     else:
-        out.say("It is computed from the record: no model is called.")
+        out.say("Computed from the record: no model is called.")
     with repeatable(out, settings) as runtime:
         report = judge_anew(
             found, judge=model, scorer=scorer or None, exam=exam, data_dir=settings.data_dir, runtime=runtime

@@ -27,7 +27,7 @@ EXAMPLES = examples(
     "mage-es upgrade RUN --execution anthropic/claude-haiku-4-5 --sample 80 --max-usd 2",
 )
 _OF_THE_MODEL = ("max_tokens", "recall", "gate")
-"""The settings that may have to change for another model."""
+"""The settings that another model may need changed."""
 _LIMITS = ("max_usd", "max_calls")
 _SHOWN = 10
 
@@ -60,7 +60,7 @@ def upgrade(
     run_id: RunIdOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Give what a run learned to another model, test it again on recorded questions, and see which memories help.
+    """Give what a run learned to another model, test it on recorded questions, and see which memories help.
 
     A new run begins with the memories; the old one is only read. The price is printed first: nothing is spent without
     `--yes`, a limit, or a yes at the terminal. Stop it at any time: the same command continues.
@@ -99,7 +99,7 @@ def _config(settings: Settings, begun: Config) -> Config:
 
 
 def priced(price: UpgradePrice) -> str:
-    """Return in one sentence what an upgrade will take, and what that consists of."""
+    """Return one sentence on what an upgrade will cost, and for what."""
     if not price.calls:
         return f"{price.run_id} is complete: no model is called."
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
@@ -147,7 +147,7 @@ def _memory(each: MemoryProof) -> tuple[str, ...]:
 
 
 def verdict(report: UpgradeReport) -> Iterator[str]:
-    """Yield the sentences that say what the memories are worth to the new model, and what finding out took."""
+    """Yield the sentences on what the memories are worth to the new model, and what it cost to find out."""
     yield from (_difference(each) for each in report.differences)
     if kept := report.kept:
         share = "" if kept.share is None else f": {100 * kept.share:.0f} % of the gain is kept"

@@ -43,16 +43,16 @@ def what_if(
         typer.Option("--without", metavar="ID", help="A memory that no prompt would have shown; may be repeated."),
     ] = None,
     arm: Annotated[
-        str, typer.Option("--arm", metavar="ARM", help="The arm that a bandit would always have drawn, such as cot.")
+        str, typer.Option("--arm", metavar="ARM", help="An arm, such as cot, as if the bandit had always drawn it.")
     ] = "",
     yes: YesOption = False,
 ) -> None:
     """Say what would have been without some memories, with one arm always, or with another guard or gate.
 
-    Everything else stays as it was, and so does what the run had learned by each moment. What no prompt depends on is
-    computed again exactly; an arm, or a memory that --coin left out at times, is estimated from the chances on record.
-    Only asking again without a memory costs calls, and its price is printed first.
-    A setting of guard or gate that is not given is the run's own.
+    Everything else stays the same, including what the run had learned by each moment. Anything that no prompt depends
+    on is recomputed exactly; an arm, or a memory that --coin sometimes left out, is estimated from the recorded
+    chances. Only asking again without a memory costs calls, and its price is printed first. Settings of guard or gate
+    that you omit are the run's own.
     """
     from mage_es.engine.histories.what_if import what_if as compute
     from mage_es.engine.histories.what_if import what_if_price
@@ -62,10 +62,10 @@ def what_if(
     pays = False
     if without and not arm and not changes:
         price = what_if_price(found, without=without, prices=settings.prices())
-        out.say(priced(price, "again", "as they took before"))
+        out.say(priced(price, "again", "judging by the first time"))
         pays = bool(price.calls) and agrees(settings, yes=yes)
     elif arm or changes:
-        out.say("It is computed from the record: no model is called.")
+        out.say("Computed from the record: no model is called.")
     with repeatable(out, settings) as runtime:
         asked: dict[str, Any] = {"without": without or (), "arm": arm, "reask": pays, **changes}
         report = compute(found, **asked, data_dir=settings.data_dir, runtime=runtime)
@@ -124,7 +124,7 @@ def _of_answers(report: WhatIfReport, found: WhatIfAnswers) -> list[TextTable | 
 
 
 def _made_of(report: WhatIfReport, found: WhatIfAnswers) -> str:
-    """Return how much of the number is exact, asked again, estimated and open."""
+    """Return how much of the number is exact, asked again, estimated and unknown."""
     same = "the arm was no alternative" if report.arm else "the prompt did not show it"
     parts = [f"{found.exact} exactly as recorded, since {same}"] if found.exact else []
     parts += [f"{found.again} asked again, {found.again_right} of them right"] if found.again else []

@@ -1,1 +1,1 @@
-"""What the record of a run lets one conclude, pure as engine/rules is."""
+"""What can be concluded from a run's record; pure, like engine/rules."""

@@ -1,14 +1,14 @@
-"""Where a row of moments flips: a metric by what is recorded of it, a question by asking it as seldom as possible.
+"""Where a sequence of moments flips: a metric from the record, a question by asking it as rarely as possible.
 
 Rules
-    - A metric is known at every moment, so each flip is found: where it gets past its first level, towards its last
-      one, and where it comes back.
-    - A question's row is of prompts, by the hash of what is asked: equal ones have one verdict. Both ends come first.
-      If they differ, the prompt in the middle of what is open is next, until two neighbours differ.
+    - A metric is known at every moment, so every flip is found: where it passes its first level, towards its last one,
+      and where it comes back.
+    - For a question the sequence is of prompts, by the hash of what is asked: equal prompts have one verdict. Both ends
+      come first. If they differ, the prompt in the middle of the open range is next, until two neighbours differ.
     - That takes ceil(log2(n)) prompts besides the ends, for n steps between prompts that differ. No search needs fewer,
-      as an answer halves what is open at best.
-    - If the verdict flips more than once, what is found is one of the flips: of those between known verdicts the one
-      with the fewest prompts in between, else an answer that two moments share could undo what was halved.
+      since an answer at best halves the range.
+    - If the verdict flips more than once, one of the flips is found: of those between known verdicts the one with the
+      fewest prompts in between; otherwise an answer that two moments share could undo a halving.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,9 +18,9 @@ from mage_es.events.vocabulary import QuestionPlanned
 
 
 def crossings(levels: Sequence[float | None]) -> list[int]:
-    """Return each place where a row of levels gets past its first one, towards its last one, and where it comes back:
-    the first, third, fifth are flips away. None is a place without a level; neither end may be one. Without a
-    difference between the ends there is nothing to get past."""
+    """Return each position where a sequence of levels passes its first one, towards its last one, and where it comes
+    back: the first, third, fifth are flips away. None is a position without a level; neither end may be one. If the
+    ends are equal there are no flips."""
     first, last = levels[0], levels[-1]
     assert first is not None and last is not None
     sides = [
@@ -32,8 +32,8 @@ def crossings(levels: Sequence[float | None]) -> list[int]:
 
 
 def bracket(row: Sequence[str], known: Mapping[str, bool]) -> tuple[int, int] | None:
-    """Return the two places between which the verdict flips, as far as verdicts are known; None if both ends agree.
-    Those of the ends must be known."""
+    """Return the two positions between which the verdict flips, as far as verdicts are known; None if both ends agree.
+    The verdicts at both ends must be known."""
     near, far = known[row[0]], known[row[-1]]
     if near == far:
         return None
@@ -43,7 +43,7 @@ def bracket(row: Sequence[str], known: Mapping[str, bool]) -> tuple[int, int] | 
 
 
 def next_asked(row: Sequence[str], known: Mapping[str, bool]) -> int | None:
-    """Return the place of the prompt to ask next; None once the flip is found, or both ends agree."""
+    """Return the position of the prompt to ask next; None once the flip is found, or if both ends agree."""
     if row[0] not in known or row[-1] not in known:
         return 0 if row[0] not in known else len(row) - 1
     found = bracket(row, known)
@@ -52,7 +52,7 @@ def next_asked(row: Sequence[str], known: Mapping[str, bool]) -> int | None:
 
 
 def most_asked(row: Sequence[str], known: Mapping[str, bool]) -> int:
-    """Return how many prompts have to be asked at most, besides those that are known."""
+    """Return the most prompts that have to be asked, besides the known ones."""
     ends = {row[0], row[-1]} - known.keys()
     if ends:
         return len(ends) + _halvings(len(_open(row, 0, len(row) - 1)))
@@ -61,12 +61,12 @@ def most_asked(row: Sequence[str], known: Mapping[str, bool]) -> int:
 
 
 def _open(row: Sequence[str], low: int, high: int) -> list[int]:
-    """Return the places between two others where another prompt begins than the one before."""
+    """Return the positions between two others at which the prompt changes."""
     return [place for place in range(low + 1, high) if row[place] not in (row[place - 1], row[high])]
 
 
 def _halvings(prompts: int) -> int:
-    """Return how many verdicts it takes to find one of the steps before, between and after some prompts."""
+    """Return how many verdicts it takes to find one step among those before, between and after some prompts."""
     return prompts.bit_length()
 
 
@@ -78,8 +78,8 @@ def shown_in_order(planned: QuestionPlanned) -> list[str]:
 def one_by_one(good: QuestionPlanned, bad: QuestionPlanned) -> tuple[list[str], list[str]]:
     """Return what only the good prompt shows, and what only the bad one shows, each the best first.
 
-    Leaving the former out of the good prompt one after another, and letting the latter into the bad one in the same
-    way, leads from one prompt to the other; the step in between is what else differs.
+    Removing the former from the good prompt one by one, and then adding the latter, leads from one prompt to the other;
+    the step in between is whatever else differs.
     """
     before, after = shown_in_order(good), shown_in_order(bad)
     return [name for name in before if name not in after], [name for name in after if name not in before]

@@ -1,15 +1,15 @@
-"""What two runs learned, taken together: their memories, each once, with all that either run says of it.
+"""What two runs learned, taken together: their memories, each once, with everything that either run records about it.
 
 Rules
-    - A memory's id is the hash of what it says, so what has the same id is the same memory. Of its accounts the
-      earliest is kept, with its origin.
-    - What either run took out of use stays out of use: by quarantine, or because something took its place, if that
-      comes along.
-    - What may not come from one of the runs (`out`) comes from neither.
+    - A memory's id is the hash of its content, so the same id means the same memory. The earliest record of it is kept,
+      with its origin.
+    - What either run took out of use stays out of use: by quarantine, or because something replaced it, if the
+      replacement is taken too.
+    - What must not come from one of the runs (`out`) comes from neither.
     - So on memories a merge is commutative, associative and idempotent.
-    - Beside memories, only the skills and task types that they name are taken. Mastery, bandits, the gate and the
-      record of recall measured each run by itself, and begin anew; tools, recipes, patterns and refined prompts stay
-      behind.
+    - Besides memories, only the skills and task types that they name are taken. Mastery, bandits, the gate and the
+      record of recall measured each run by itself, and start afresh; tools, recipes, patterns and refined prompts are
+      not taken.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from mage_es.projections.slices import birth_of
 
 WhyLeft = Literal["question", "origin", "kind"]
 OTHER_KINDS = (ActionRecipeHarvested, PatternAbstracted, RetrievalRecipeAuthored, ToolAuthored)
-"""What is learned and no memory."""
+"""What is learned besides memories."""
 
 
 class HeldMemory(NamedTuple):
-    """A memory with all that is said of it: ids of what took its place, (reason, by) of what put it in quarantine."""
+    """A memory with everything recorded about it: ids of what replaced it, (reason, by) of each quarantine."""
 
     memory: MemoryAppended
     superseded_by: frozenset[str] = frozenset()
@@ -54,7 +54,7 @@ class HeldMemory(NamedTuple):
 
 
 class Memories(NamedTuple):
-    """What one run brings, or several together: memories by id, and ids of what must not come along, each with the
+    """What one run brings, or several together: memories by id, and ids of what must not be taken, each with the
     reason."""
 
     by_id: Mapping[str, HeldMemory]
@@ -99,7 +99,7 @@ def _account(memory: MemoryAppended) -> tuple[object, ...]:
 
 
 def drafts_of(found: Memories) -> Iterator[Draft]:
-    """Yield the memories in the order of their birth, then what is said of them."""
+    """Yield the memories in the order of their creation, then what is recorded about them."""
     held = sorted(found.by_id.values(), key=lambda each: _account(each.memory))
     for each in held:
         yield Draft(event=each.memory, iteration=each.memory.iteration, phase=each.memory.phase)
@@ -112,7 +112,7 @@ def drafts_of(found: Memories) -> Iterator[Draft]:
 
 
 def is_of_one(memory: MemoryAppended) -> bool:
-    """Return whether a memory is the case of its own question; guidance sees several when it writes."""
+    """Return whether a memory is the case of a single question; guidance sees several when it writes."""
     return memory.outcome == "success_memory" or memory.kind == CASE
 
 
@@ -122,7 +122,7 @@ def opening(event: Event) -> Draft:
 
 def names_of(events: Iterable[Event]) -> Iterator[Event]:
     """Yield the skills, task types and edges between them of several runs' events, each once, except an edge that would
-    close a circle of prerequisites."""
+    close a cycle of prerequisites."""
     graph, seen = Graph(), set[tuple[str, ...]]()
     for event in events:
         match event:

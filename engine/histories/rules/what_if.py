@@ -1,22 +1,22 @@
 """What a run's own record says about what was not done: another arm, a memory left out, another guard or gate.
 
-    exact        nothing that a prompt shows would have been other: the record has the answer
-    estimated    where dice were thrown and their chances recorded: the answers to those prompts that fell so, weighted
+    exact        nothing in the prompt would have changed: the record has the answer
+    estimated    dice were thrown and their chances recorded: the answers where they fell that way, weighted
 
 Rules
-    - Self-normalised importance weighting (SNIPS; Swaminathan and Joachims 2015): each answer that fell as asked about
-      weighs as much as it was unlikely. Weights count only relative to each other.
+    - Self-normalised importance weighting (SNIPS; Swaminathan and Joachims 2015): each answer for which the dice fell
+      as asked about is weighted by the inverse of its chance. Only relative weights matter.
     - Doubly robust (Dudik, Langford and Li 2011), self-normalised as well: what a model expects of every prompt, plus
-      the weighted surprise of the answers. The model must not have seen the answers that it predicts: it is a bandit's
-      posterior as it was before them.
-    - Effective sample size: the smaller of Kish's, from the answers that fell so, and the one that the chances of all
-      prompts promise. The first alone is blind to prompts that were as good as never asked so, as those of a bandit
-      that has made up its mind. Below LEAST there is no number.
+      the weighted residuals of the answers. The model must not have seen the answers that it predicts: it is a bandit's
+      posterior from before them.
+    - Effective sample size: the smaller of Kish's, from the weighted answers, and the one expected from the chances of
+      all prompts. The first alone is blind to prompts that were hardly ever asked that way, such as those of a bandit
+      that has made up its mind. Below LEAST no number is given.
     - The interval is Wilson's, with Student's quantile, on as many answers as would give the weighted variance, at most
-      the effective sample size. If it is for other prompts than those that fell so, their own chance adds to it. How
-      often it holds the truth: tests/bench/what_if.py.
-    - A guard judges again what was recorded, iteration by iteration, as long as it restores what was restored. After
-      that the run would have asked something else.
+      the effective sample size. If it is for other prompts than the weighted ones, their own variance is added. How
+      often it covers the truth: tests/bench/what_if.py.
+    - A guard judges the record again, iteration by iteration, until it would restore something else. After that the run
+      would have asked other questions.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LEVEL = 0.95
 
 class Toss(NamedTuple):
     """A prompt for which dice were thrown: the chance that they fall as asked about, whether they did, and whether the
-    answer was right. `weight` is how much an answer that fell so counts; `expected` is what a model expects of it."""
+    answer was right. `weight` is that of such an answer; `expected` is a model's prediction for it."""
 
     chance: float
     is_taken: bool
@@ -68,8 +68,7 @@ def tossed(asking: Prompted, names: frozenset[str]) -> Toss | None:
 
 class WhatIfEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """The share of right answers among `of` prompts, in percent (95 %), from `taken` that are worth `effective` answers
-    of equal weight; `robust` is the doubly robust one. None if `effective` is below `least`, or there is no model of
-    what to expect."""
+    of equal weight; `robust` is the doubly robust one. None if `effective` is below `least`, or without a model."""
 
     of: int
     taken: int
@@ -84,8 +83,8 @@ class WhatIfEstimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def estimated(tosses: Collection[Toss], *, apart: int = 0, least: int = LEAST) -> WhatIfEstimate:
-    """Return the share of right answers if the dice had always fallen as asked about, among all prompts, or among so
-    many that are `apart` from those that fell so."""
+    """Return the share of right answers if the dice had always fallen as asked about, among all prompts, or among
+    `apart` further prompts."""
     taken = [toss for toss in tosses if toss.is_taken]
     found = WhatIfEstimate(of=len(tosses), taken=len(taken), effective=effective_size(tosses), least=least)
     if not taken or found.effective < least:
@@ -156,13 +155,13 @@ class Ruling(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        """Whether the run would have gone on from the same state."""
+        """Whether the run would have continued from the same state."""
         return self.decision.restore == self.judged.restored
 
 
 def rulings(config: Config, scores: Scores, snapshots: Sequence[Judged], accepted: Sequence[int]) -> Iterator[Ruling]:
     """Yield what the guard of a configuration decides on snapshots in the order of the log, up to the first after which
-    the run would have gone on from another state; `accepted` are iterations that were accepted before them."""
+    the run would have continued from another state; `accepted` are iterations that were accepted before them."""
     kept = set(accepted)
     for judged in snapshots:
         k = judged.decided.iteration

@@ -102,7 +102,7 @@ def _as_otlp(run: Run, out: Output, to: Path | None, endpoint: str, until: str, 
     counts = (("spans", report.spans), ("verdicts", report.verdicts), ("series of metrics", report.series))
     out.report(report, TextTable(title, ("", "number"), [(name, str(count)) for name, count in counts]))
     if report.refused:
-        out.say(f"{report.to} did not take the {' and '.join(report.refused)}: some tools know traces only.")
+        out.say(f"{report.to} did not accept the {' and '.join(report.refused)}: some tools only know traces.")
 
 
 def _as_data_set(run: Run, out: Output, to: Path, until: str, *, gold: bool) -> None:

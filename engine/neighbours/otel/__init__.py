@@ -1,1 +1,2 @@
-"""OpenTelemetry: a log's events as spans and verdicts, by its semantic conventions for generative AI, and their way."""
+"""OpenTelemetry: a log's events as spans and verdicts, by its semantic conventions for generative AI, and how they are
+sent."""

@@ -1,9 +1,10 @@
 """What a process sends to a collector while it works.
 
 Rules
-    - It waits in the SDK's queues. If they are full, or the collector is away, it is lost: nothing else waits or fails.
-    - The trace of a request is that of its client, if its `traceparent` names one; what its client does not sample is
-      not sent, and its header goes on as it came.
+    - Data waits in the SDK's queues. If they are full, or the collector is down, it is lost: nothing else waits or
+      fails.
+    - A request belongs to its client's trace, if its `traceparent` names one; what the client does not sample is not
+      sent, and its header is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -50,15 +51,15 @@ from mage_es.projections.memory import MemoryRow
 
 TRACEPARENT = b"traceparent"
 _REMEMBERED = 2_048
-"""Inferences to whose spans feedback is still added."""
+"""How many inferences can still get feedback on their spans."""
 _TURN_S = 0.5
 """Seconds after which a log is read again."""
 _FLUSHED_AFTER = 256
-"""Events whose spans the queues surely hold."""
+"""How many events' spans certainly fit into the queues."""
 
 
 class QueuedOutbox:
-    """What waits to be sent to a collector; made by `sending`, which closes it. Any thread may call it."""
+    """Data waiting to be sent to a collector; made by `sending`, which closes it. Any thread may call it."""
 
     def __init__(self, telemetry: Telemetry, run: str = "") -> None:
         self._resource, self._has_texts = resource_of(run), telemetry.texts
@@ -81,7 +82,7 @@ class QueuedOutbox:
                 self._verdicts.on_emit(ReadWriteLogRecord(event_of(item), self._resource, SCOPE))
 
     def flush(self) -> None:
-        """Wait until what is in the queues was sent, or given up."""
+        """Wait until the queues have been sent, or given up on."""
         self._spans.force_flush()
         self._verdicts.force_flush()
 
@@ -97,7 +98,7 @@ class QueuedOutbox:
 
     @staticmethod
     def parent_of(ids: TraceIds) -> tuple[bytes, bytes]:
-        """Return the header by which the upstream's spans are below our chat."""
+        """Return the header that puts the upstream's spans below our chat span."""
         return TRACEPARENT, f"00-{ids.trace_id.hex()}-{ids.chat.hex()}-01".encode()
 
     def request(
@@ -112,8 +113,8 @@ class QueuedOutbox:
         *,
         row: Callable[[str], MemoryRow],
     ) -> None:
-        """Send a request to a served run, answered by an upstream at an address, that has ended; one that is not on
-        record has not been `opened`. `row` gives a memory that it was shown."""
+        """Send the spans of a finished request to a served run, answered by an upstream at an address; one that is not
+        on record has no `opened`. `row` returns a memory that it was shown."""
         if shape == "search":
             ids = ids._replace(chat=ids.request)  # it calls no model, so feedback is about the call itself
         if opened:
@@ -126,7 +127,7 @@ class QueuedOutbox:
         self.take(inference_spans(*about, shape=shape, has_texts=self._has_texts, says=says))
 
     def feedback(self, run: str, said: FeedbackGiven, at_us: int) -> None:
-        """Send what a client said of an inference, as a verdict on its chat if that is remembered."""
+        """Send what a client said about an inference, as a verdict on its chat span if that is remembered."""
         ids = self._known.get((run, said.inference))
         self.take([feedback_verdict(ids, said, at_us, has_texts=self._has_texts)])
 
@@ -160,7 +161,7 @@ class QueuedOutbox:
             thread.join(PATIENCE_S)
 
     def close(self) -> None:
-        """Send what waits, for some seconds at most."""
+        """Send what is waiting, for a few seconds at most."""
         ends = (self._spans.shutdown, self._verdicts.shutdown, self._reader.shutdown)
         threads = [threading.Thread(target=end, daemon=True) for end in ends]
         for thread in threads:
@@ -175,13 +176,13 @@ class QueuedOutbox:
 
 @contextmanager
 def sending(telemetry: Telemetry, say: Callable[[str], None], *, run: str = "") -> Iterator[QueuedOutbox]:
-    """Send what is taken within the block; `say` gets the first problem, and no other."""
+    """Send what is collected within the block; `say` gets only the first problem."""
     said = list[str]()
 
     def tell(problem: str) -> None:
         if not said:
             said.append(problem)
-            say(f"{telemetry.endpoint} takes no telemetry, which is lost; all else goes on: {problem}")
+            say(f"{telemetry.endpoint} does not accept telemetry, so it is lost; everything else continues: {problem}")
 
     with warnings_of(tell):
         outbox = QueuedOutbox(telemetry, run)

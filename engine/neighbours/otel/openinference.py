@@ -1,5 +1,5 @@
-"""What spans say by OpenInference, the conventions of Phoenix and Arize that MLflow reads too, besides what these tools
-read from the conventions for generative AI: no tool takes a search of memory, a phase or a request from those.
+"""Span attributes by OpenInference, the conventions of Phoenix and Arize that MLflow reads too. These tools also read
+the conventions for generative AI, but do not recognise a memory search, a phase or a request there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KINDS = {
 
 def openinference(span: TraceSpan) -> Attributes:
     """Return a span's kind, what went in and came out as plain texts, and the memories that a search found; nothing for
-    a call of a model or a tool, whose messages would be hidden by these."""
+    a model or tool call, whose messages these would hide."""
     said = span.attributes
     kind = _KINDS.get(said.get(gen_ai.GEN_AI_OPERATION_NAME))
     return {"openinference.span.kind": kind, **dict(_texts(said)), **dict(_documents(said))} if kind else {}
@@ -40,7 +40,7 @@ def _last(messages: Sequence[Mapping[str, Any]] | None) -> str:
 
 
 def _documents(said: Attributes) -> Iterator[tuple[str, str | float]]:
-    """Yield what a search found, once as OpenInference has it, and once whole, as MLflow has documents."""
+    """Yield what a search found, once in OpenInference's form, and once whole, in MLflow's form of documents."""
     documents = []
     for place, record in enumerate(said.get(RECORDS, ())):
         own = {name: record[name] for name in ("id", "score") if name in record}

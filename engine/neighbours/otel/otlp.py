@@ -1,4 +1,4 @@
-"""Spans and verdicts on their way: into files of OTLP as JSON lines, or to a collector.
+"""Sending spans and verdicts: into files of OTLP as JSON lines, or to a collector.
 
 Rules
     - A file has the form of the specification's file exporter: a line for each batch, one kind of data in each file.
@@ -60,7 +60,7 @@ from mage_es.events.errors import PrerequisiteError
 SCOPE = InstrumentationScope("mage_es", __version__)
 _BATCH = 128
 PATIENCE_S, EXPORT_S = 5.0, 20.0
-"""Longest wait for a collector to take a batch, while something runs and when all that is done is an export."""
+"""Longest wait for a collector to accept a batch: while a run is at work, and for an export."""
 _KINDS = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT, "server": SpanKind.SERVER}
 _IDS = ("traceId", "spanId", "parentSpanId")
 _STRUCTURED = {
@@ -71,7 +71,7 @@ _TOLD = (
     *(gen_ai.GEN_AI_OPERATION_NAME, gen_ai.GEN_AI_PROVIDER_NAME, gen_ai.GEN_AI_REQUEST_MODEL),
     *(server_attributes.SERVER_ADDRESS, server_attributes.SERVER_PORT, error_attributes.ERROR_TYPE),
 )
-"""What a metric says of a call: few values each, as every combination is a series of its own."""
+"""The attributes of a metric: few values each, since every combination is a separate series."""
 # The conventions name these bounds.
 _SECONDS = [0.01 * 2**power for power in range(14)]
 _TOKENS = [float(4**power) for power in range(14)]
@@ -96,15 +96,15 @@ class Destination(Protocol):
 
 
 def resource_of(run: str = "") -> Resource:
-    """Return what all data says about its origin: this package, if it is of one the run, and what the standard
-    variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES name."""
+    """Return the resource of all data: this package, the run if there is only one, and what the standard variables
+    OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES name."""
     said = {service_attributes.SERVICE_NAME: "mage-es", service_attributes.SERVICE_VERSION: __version__}
     own = Resource({**said, **({"mage_es.run": run} if run else {})})
     return own.merge(OTELResourceDetector().detect())
 
 
 def deliver(found: Iterable[TraceSpan | TraceVerdict], resource: Resource, to: Destination) -> Delivered:
-    """Send spans and verdicts on their way in batches, then the metrics of them all."""
+    """Send spans and verdicts in batches, then the metrics of them all."""
     held, counts, ends = InMemoryMetricReader(), Counter[str](), list[int]()
     meters, each = Meters(held, resource), iter(found)
     while batch := list(islice(each, _BATCH)):
@@ -128,7 +128,7 @@ def deliver(found: Iterable[TraceSpan | TraceVerdict], resource: Resource, to: D
 
 
 class OtlpFiles:
-    """Files in a folder that is there: `traces.jsonl`, `logs.jsonl` and `metrics.jsonl`, each if there is such data."""
+    """Files in an existing folder: `traces.jsonl`, `logs.jsonl` and `metrics.jsonl`, each if there is such data."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -149,8 +149,8 @@ class OtlpFiles:
 
 
 class Collector:
-    """A collector at an address such as http://localhost:4318. Some know traces only: `refused` are the other kinds of
-    data, `verdicts` or `metrics`, that it did not take. Raises `PrerequisiteError` if it does not take spans."""
+    """A collector at an address such as http://localhost:4318. Some only know traces: `refused` are the other kinds of
+    data, `verdicts` or `metrics`, that it did not accept. Raises `PrerequisiteError` if it does not accept spans."""
 
     def __init__(self, endpoint: str) -> None:
         self._endpoint = endpoint
@@ -160,7 +160,8 @@ class Collector:
     def spans(self, batch: Sequence[ReadableSpan]) -> None:
         if problem := _problem_of(lambda: self._spans.export(batch)):
             raise PrerequisiteError(
-                f"{self._endpoint} did not take the data ({problem}). Give the address of a collector that speaks OTLP "
+                f"{self._endpoint} did not accept the data ({problem}). Give the address of a collector that speaks "
+                f"OTLP "
                 "over HTTP, such as http://localhost:4318."
             )
 
@@ -174,7 +175,7 @@ class Collector:
 
 
 def _problem_of(send: Callable[[], Any]) -> str:
-    """Send something; return why it was not taken, "" if it was."""
+    """Send something; return why it was not accepted, or ""."""
     said = ["it gives no reason"]
     with warnings_of(said.append):
         result = send()
@@ -226,7 +227,7 @@ class _Handler(logging.Handler):
 
 @contextmanager
 def warnings_of(tell: Callable[[str], None]) -> Iterator[None]:
-    """Hand what the SDK warns of to a function within the block, and to nothing else."""
+    """Pass the SDK's warnings within the block to a function, and nowhere else."""
     logger, handler = logging.getLogger("opentelemetry"), _Handler(tell)
     logger.addHandler(handler)
     propagated, logger.propagate = logger.propagate, False
@@ -284,7 +285,7 @@ def _context(trace_id: bytes, span_id: bytes) -> SpanContext:
 
 
 def _at(data: MetricsData, begin_us: int, end_us: int) -> MetricsData:
-    """Return metrics with the times of what was measured in place of those of measuring."""
+    """Return metrics with the times of the calls instead of the times of measurement."""
 
     def changed(points: Iterable[Any]) -> list[Any]:
         times = {"start_time_unix_nano": 1000 * begin_us, "time_unix_nano": 1000 * end_us}
@@ -300,7 +301,7 @@ def _at(data: MetricsData, begin_us: int, end_us: int) -> MetricsData:
 
 
 def _with_hex_ids(value: Any) -> Any:
-    """Return a message with its ids as OTLP has them in JSON, where Protobuf has base64."""
+    """Return a message with ids as OTLP writes them in JSON, where Protobuf has base64."""
     if isinstance(value, Mapping):
         return {
             name: base64.b64decode(part).hex() if name in _IDS else _with_hex_ids(part) for name, part in value.items()

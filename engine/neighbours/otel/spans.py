@@ -10,8 +10,8 @@
 
 Rules
     - Ids follow from the log's own id and from those of its events: the same log gives the same spans.
-    - No text leaves without being asked for, and none of a subject at all: erasing a key would not reach it there.
-    - What no convention names begins with `mage_es.`.
+    - Texts are exported only on request, and a subject's never: erasing a key would not reach the export.
+    - Names that no convention defines begin with `mage_es.`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class TraceSpan(NamedTuple):
 
 
 class TraceVerdict(NamedTuple):
-    """What was said of the operation of a span; without its ids if none is known."""
+    """A verdict on a span's operation, without the span's ids if they are unknown."""
 
     trace_id: bytes
     span_id: bytes
@@ -76,7 +76,7 @@ class TraceVerdict(NamedTuple):
 
 
 class TraceTexts(NamedTuple):
-    """What puts texts into spans: the request that was sent, and by id what questions and memories say."""
+    """The texts for spans: the request that was sent, and the texts of questions and memories by id."""
 
     request: Callable[[v.Sent], Request | None]
     questions: Mapping[str, str]
@@ -106,7 +106,7 @@ class _Group:
     def __init__(self, trace_id: bytes, span_id: bytes, search_id: bytes, begin_us: int) -> None:
         self.trace_id, self.span_id, self.search_id, self.begin_us = trace_id, span_id, search_id, begin_us
         self.end_us = 0
-        """When the last call below it ended; 0 for none."""
+        """When the last call below it ended, or 0."""
 
 
 def traced(
@@ -120,7 +120,7 @@ def traced(
 
 
 class Tracing:
-    """Turns records into spans as they come; `rest` has those of what the log leaves open."""
+    """Turns records into spans as they come; `rest` has the spans that the log leaves open."""
 
     def __init__(self, log_id: str, run: str, texts: TraceTexts | None = None) -> None:
         self._log_id, self._run, self._texts = log_id.encode(), run, texts
@@ -184,7 +184,7 @@ class Tracing:
         return digest[:16], digest[16:24], digest[24:]
 
     def _group(self, record: v.Record, begin_us: int) -> _Group:
-        """Return what a record is about: the question of the plan that led to it, or else its phase."""
+        """Return the parent of a record: the question of the plan that led to it, or else its phase."""
         if record.causation in self._planned:
             return self._planned[record.causation][0]
         key = record.iteration, record.phase
@@ -327,7 +327,7 @@ class Tracing:
     def _question(
         self, group: _Group, record: v.Record, plan: v.QuestionPlanned, end_us: int, ended: Attributes
     ) -> Iterator[TraceSpan]:
-        """Yield the spans of a question and of its search; `ended` says what became of it."""
+        """Yield the spans of a question and of its search; `ended` says how it ended."""
         asked = self._texts.questions.get(plan.question_id, "") if self._texts else ""
         said = {
             _OPERATION: gen_ai.GenAiOperationNameValues.INVOKE_AGENT.value,
@@ -354,7 +354,7 @@ class Tracing:
             yield TraceSpan(group.trace_id, group.search_id, group.span_id, SEARCH_MEMORY, "internal", *at, search)
 
     def _ended(self, iteration: int, phase: str, end_us: int) -> Iterator[TraceSpan]:
-        """Yield the span of a phase that had calls, and forget its questions that were not asked."""
+        """Yield the span of a phase that had calls, and drop its questions that were not asked."""
         self._planned = {
             seq: each
             for seq, each in self._planned.items()
@@ -382,8 +382,8 @@ def inference_spans(
     has_texts: bool = False,
     says: Mapping[str, Attributes] = NO_TEXTS,
 ) -> Iterator[TraceSpan]:
-    """Yield the spans of a request to a served run, with what memories `says`. One that is not on record has no
-    `opened`, but its `shape`."""
+    """Yield the spans of a request to a served run; `says` gives the text of memories. One that is not on record has no
+    `opened`, only its `shape`."""
     shape = opened.shape if opened else shape
     begin_us, error = end_us - closed.latency_us, _error_of(closed)
     failed = {error_attributes.ERROR_TYPE: error} if error else {}
@@ -437,7 +437,7 @@ def inference_spans(
 def feedback_verdict(
     ids: TraceIds | None, said: v.FeedbackGiven, at_us: int, *, has_texts: bool = False
 ) -> TraceVerdict:
-    """Return what a client said of an inference, or of a session, as a verdict."""
+    """Return a client's feedback on an inference, or on a session, as a verdict."""
     found: dict[str, Any] = {gen_ai.GEN_AI_EVALUATION_NAME: said.metric, gen_ai.GEN_AI_CONVERSATION_ID: said.session}
     if said.kind in ("bool", "float"):
         found[gen_ai.GEN_AI_EVALUATION_SCORE_VALUE] = said.value_micro / v.MICRO

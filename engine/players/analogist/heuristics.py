@@ -1,4 +1,4 @@
-"""What the analogist does without a fitting example: it follows hints of single words.
+"""What the analogist does without a fitting example: it follows hints from single words.
 
 It is right for some simple questions, and wrong for most.
 """

@@ -26,7 +26,7 @@ POWER = 24
 
 
 def solve(problem: Problem, examples: Sequence[Example]) -> list[Equation]:
-    """Return equations of which the last gives the answer; empty for a question without a number."""
+    """Return equations, the last of which gives the answer; empty for a question without a number."""
     guessed = guess(problem)
     opinions = [_analogies(problem, example) for example in examples]
     return _elect(opinions, backed={guessed[-1].value} if guessed else set()) or guessed

@@ -22,7 +22,7 @@ def is_episode(case: Case) -> bool:
 
 
 def shared_answer(cases: Sequence[Case]) -> str:
-    """Return "" if there is no such answer, or for episodes."""
+    """Return "" if no answer is that common, or for episodes."""
     if any(map(is_episode, cases)):
         return ""
     counts = Counter(case.answer for case in cases)

@@ -15,7 +15,7 @@ _FEATURES_PER_ROLE = 6
 
 
 class Shared(NamedTuple):
-    """A strategy in words, and the indices of the questions that share it."""
+    """A strategy as text, and the indices of the questions that share it."""
 
     strategy: str
     members: tuple[int, ...]

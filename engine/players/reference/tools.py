@@ -39,7 +39,7 @@ def author_tools(brief: ToolsBrief) -> ToolsReply:
 
 
 def print_source(worked: Worked) -> str:
-    """Return "" for a chain of no operation, or if a number has a form without Starlark."""
+    """Return "" for a chain without operations, or if a number has a form without Starlark."""
     letters = dict(zip(worked.chain.needed, ascii_lowercase, strict=False))
     steps = split_steps(worked.chain)
     lines = [f"def run({', '.join(letters.values())}):"]

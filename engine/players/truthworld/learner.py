@@ -1,8 +1,8 @@
 """`builtin/truthworld`: a learner that is right as often as the law of truthworld says.
 
 It reads from its prompt which claims are stated in which sections. A claim counts only where it is quoted with `> `.
-Solved questions, corrections and strategies show a claim at work; any other section only states it. Earlier calls for
-the same question are no source of claims.
+Solved questions, corrections and strategies show a claim at work; any other section only states it. Claims from earlier
+calls for the same question do not count.
 
 Most right answers follow the true rules; in shares that the world's shape sets, some follow wrong rules that happen to
 give the right number, and some give no rules. Wrong answers follow the wrong rules in the prompt, or else a common

@@ -1,4 +1,4 @@
-"""The commands of the wing."""
+"""The commands of this wing."""
 
 from mage_es.cli.entries import CommandEntry
 from mage_es.engine.serving.commands import gain, mcp, publish, serve

@@ -26,8 +26,8 @@ def gain(
 ) -> None:
     """Print the live gain of a served run: sessions with memory against those that the coin held back.
 
-    The unit is the session. If either side has too few with a value, there is no interval, and the table says how many
-    are missing.
+    The unit is the session. If either side has too few with a value, the table says how many are missing instead of an
+    interval.
     """
     from mage_es.engine.serving.gain import gain as gain_of
 

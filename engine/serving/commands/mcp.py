@@ -26,7 +26,9 @@ def mcp(
     at: AtOption = "latest",
     learn: Annotated[
         Literal["off", "log", "propose"],
-        typer.Option(help="The client may only search (off), report outcomes (log), and propose memories (propose)."),
+        typer.Option(
+            help="The client may only search (off), also report outcomes (log), or also propose memories (propose)."
+        ),
     ] = "propose",
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Run that records it. By default it is called RUN-served.")
@@ -36,8 +38,7 @@ def mcp(
         typer.Option(
             "--min-similarity",
             metavar="auto|COSINE",
-            help="Leave out memories less similar than this: auto measures the limit on the run's own questions, 0 is "
-            "off.",
+            help="Omit memories less similar than this: auto measures the limit on the run's own questions, 0 is off.",
         ),
     ] = "auto",
 ) -> None:
@@ -45,8 +46,9 @@ def mcp(
     propose_memory.
 
     The state is frozen. What the client does is recorded in a separate run, RUN-served, as `mage-es serve` does; with
-    --learn off, or while another process records there, the client can only search, and nothing is written. What it
-    proposes is in use once `mage-es publish` has tried it. The client starts this command, and ends it by hanging up.
+    --learn off, or while another process is recording there, the client can only search, and nothing is written. What
+    it proposes is in use once `mage-es publish` has tried it. The client starts this command, and ends it by hanging
+    up.
     """
     try:
         from mage_es.engine.serving.mcp import serve_stdio, shown_by, shown_now

@@ -35,7 +35,7 @@ def publish(
     """Publish what clients said about a served run: proposed memories, and rewards of the ways to search them.
 
     Each key's part is tried on the anchors, with and without it. What the guard passes is in the next marker, which new
-    sessions see; what it refuses goes into quarantine, and what no anchor can judge waits for `mage-es memory review`.
+    sessions see; what it rejects goes into quarantine, and what no anchor can judge waits for `mage-es memory review`.
     The price is printed first: nothing is spent without `--yes`, a limit, or a yes at the terminal. The same command
     continues a publish that was stopped.
     """
@@ -44,7 +44,7 @@ def publish(
 
     found, progress = settings.find_run(run), ProgressDisplay(is_publish=True)
     price = publish_price(found, data_dir=settings.data_dir, prices=settings.prices())
-    out.say(priced(price, "of anchors at most", "as anchors took before"))
+    out.say(priced(price, "of anchors at most", "judging by earlier anchors"))
     if price.questions:
         require_agreement(settings, yes=yes)
     again = f"Everything recorded is kept. Go on with: {settings.again('publish', found.id, '--yes')}"

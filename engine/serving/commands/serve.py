@@ -27,9 +27,9 @@ EXAMPLES = examples(
 def serve(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
     """Put what a run learned into the requests of an application.
 
-    Point the base URL of an OpenAI or Anthropic client here: memories are put before the latest question, and every
-    other byte passes to the upstream and back unchanged. What happens is recorded in a separate run, RUN-served, so
-    that the run itself does not change. Each option is a setting: --port is MAGE_ES_SERVE_PORT, and serve_port in
+    Point the base URL of an OpenAI or Anthropic client here: memories are inserted before the latest question, and
+    every other byte passes to the upstream and back unchanged. What happens is recorded in a separate run, RUN-served,
+    so that the run itself does not change. Each option is a setting: --port is MAGE_ES_SERVE_PORT, and serve_port in
     mage-es.toml.
     """
     from mage_es.engine.serving.serve import serve as serve_run
@@ -37,7 +37,7 @@ def serve(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
     found, wanted = settings.find_run(run), settings.serving
     if not wanted.upstream:
         raise UsageError(
-            "Name the server that answers: --upstream http://localhost:8000, MAGE_ES_SERVE_UPSTREAM, or serve_upstream "
+            "Name the upstream server: --upstream http://localhost:8000, MAGE_ES_SERVE_UPSTREAM, or serve_upstream "
             "in mage-es.toml."
         )
     out.say(f"Opening {found.id} at {wanted.at} ...")

@@ -1,1 +1,1 @@
-"""What feedback leads to, and what the coin shows, pure as engine/rules is."""
+"""What feedback leads to, and what the coin shows; pure, like engine/rules."""

@@ -4,8 +4,8 @@ Rules
     - A key speaks only about its own inferences (serving/live.py sees to that). So its weight is its share of the
       traffic: with feedback on others' it could sway the bandits for everyone.
     - Feedback repeated under the same idempotency key counts once; another body is a conflict. A correction is new
-      feedback: for the same thing, metric and key the last word counts, in the log's order.
-    - Bools and numbers move bandits, texts move nothing, a demonstration proposes a memory. Nothing is learned before
+      feedback: for the same subject, metric and key the latest counts, in the log's order.
+    - Bools and numbers move bandits, texts have no effect, a demonstration proposes a memory. Nothing is learned before
       it is published (rules/publishing.py).
 """
 
@@ -69,7 +69,7 @@ def draft_of(event: FeedbackGiven | MemoryProposed) -> Draft:
     return Draft(event=event, iteration=-1, phase="serve", ordinal=ordinal)
 
 
-def given(said: Feedback, *, key: str, session: str) -> FeedbackGiven:
+def feedback_event(said: Feedback, *, key: str, session: str) -> FeedbackGiven:
     """Return feedback to record, which is not yet trusted; `session` is the inference's, or the one named. Raises
     `UsageError` for an invalid value, or a text that is too long or not valid Unicode."""
     names = {"metric": said.metric, "idempotency_key": said.idempotency_key}
@@ -152,12 +152,12 @@ def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list
         UsageError: The value is not valid, or a text is too long.
         Conflict: Different feedback exists under the same idempotency key.
     """
-    event = given(command.said, key=command.key, session=command.session)
+    event = feedback_event(command.said, key=command.key, session=command.session)
     if command.earlier:
         if _content(command.earlier) != _content(event):
             raise Conflict(
-                f"Something else was said under the idempotency key {command.said.idempotency_key!r}. To correct it, "
-                "send it with a new one: the last word counts."
+                f"The idempotency key {command.said.idempotency_key!r} was used for different feedback. To correct "
+                f"it, send it with a new one: the latest counts."
             )
         return [draft_of(command.earlier)]
     event = msgspec.structs.replace(event, trust=command.trust)
@@ -183,7 +183,7 @@ def _content(event: FeedbackGiven) -> tuple[object, ...]:
 
 
 def _proposed(setting: Setting, state: State, command: GiveFeedback, event: FeedbackGiven) -> MemoryProposed | str:
-    """Return the memory of a demonstration, or why there is none."""
+    """Return the memory that a demonstration gives, or why it gives none."""
     question = question_in(event.text, command.question)
     if command.trust != "full":
         return "Only recorded: the server was started without --learn propose, or the key's trust is not full."
@@ -223,7 +223,7 @@ def _proposed(setting: Setting, state: State, command: GiveFeedback, event: Feed
 
 def last_words(words: Iterable[FeedbackGiven]) -> list[FeedbackGiven]:
     """Return, from feedback in the log's order, the last score and the last demonstration of each thing, metric and
-    key. A text moves nothing, so it does not revoke a score either."""
+    key. A text has no effect, so it does not revoke a score either."""
     last: dict[tuple[object, ...], FeedbackGiven] = {}
     for word in words:
         if word.kind != "text":

@@ -1,12 +1,12 @@
-"""Publishing: what feedback proposed becomes memories, and what it said rewards, in an iteration with a guard.
+"""Publishing: proposals become memories and scores become rewards, in an iteration with a guard.
 
 Rules
-    - One key at a time, in the order of their names, each in an iteration of its own: if the guard refuses what one key
+    - One key at a time, in the order of their names, each in a separate iteration: if the guard rejects what one key
       planted, no other key loses anything.
     - A reward is about the search arm of an inference that got its memories and had a choice of arms; an inference that
-      was held back, or only watched, rewards nothing. It is the mean of the last scores given to it or to its session,
+      was held back, or only watched, gives no reward. It is the mean of the last scores given to it or to its session,
       so one inference is one pull, however much feedback there is. Earlier rewards are corrected by the difference.
-    - What the guard refuses is as if it had not been published: its memories go into quarantine for good, and its
+    - What the guard refuses is as if it had not been published: its memories go into quarantine permanently, and its
       rewards are taken back, to be tried again with the feedback of the next publish.
     - What passes the guard, but no anchor can judge (rules/trials.py), goes into quarantine until a person reviews it;
       so does what a client in doubt proposes (engine/rules/doubt.py), its new cases included, with which no anchor is
@@ -82,7 +82,7 @@ class SettlePublish(NamedTuple):
 
 
 class _Weight(NamedTuple):
-    """What the rewards of an inference put into a posterior, in millionths; both 0 if it was not rewarded."""
+    """What the rewards of an inference added to a posterior, in millionths; both 0 if it was not rewarded."""
 
     alpha: int = 0
     beta: int = 0
@@ -237,7 +237,7 @@ def _rewards(setting: Setting, state: State, command: Publish) -> Iterator[Bandi
 
 
 def may_reward(one: InferenceOpened) -> bool:
-    """Return whether feedback on an inference says something about its arm: it was drawn, and its memories shown."""
+    """Return whether feedback on an inference is evidence about its arm: it was drawn, and its memories shown."""
     return one.treatment == "memory" and bool(one.arm) and one.probability < 1
 
 

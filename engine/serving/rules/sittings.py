@@ -1,8 +1,8 @@
-"""The sessions of a served run that the coin decided, each with its scores and costs.
+"""The sessions of a served run that the coin assigned, each with its scores and costs.
 
 Rules
-    - By intention to treat: the coin's side counts, even if nothing was found to put in. A session in which a client
-      asked for `off` or `shadow`, or an agent searched, so that the coin decided nothing, is on neither side.
+    - By intention to treat: the coin's side counts, even if there was nothing to insert. A session in which a client
+      asked for `off` or `shadow`, or an agent searched, so that the coin had no effect, is on neither side.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def visits(
     closed: Iterable[InferenceClosed],
     words: Sequence[FeedbackGiven],
 ) -> list[Sitting]:
-    """Return the sessions that the coin decided, from a log's events in order."""
+    """Return the sessions that the coin assigned, from a log's events in order."""
     ended = {event.inference: event for event in closed}
     by_process = {event.process: event for event in started}
     sessions: dict[tuple[str, str], list[InferenceOpened]] = defaultdict(list)

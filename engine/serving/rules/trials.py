@@ -3,7 +3,7 @@
 Rules
     - An anchor can judge a proposal that it was asked with, if its question is at least as near to the proposal's as
       half of the run's own memories are to one of another question, and if it was answered right with the proposal or
-      before. An anchor about something else is answered as ever, whatever the proposal says, and one that is always
+      before. An anchor about something else is answered the same way whatever the proposal says, and one that is always
       wrong has nothing to lose.
     - Fewer than two say nothing: the guard refuses only if two or more turn wrong.
     - A proposal also fails if more of its anchors turned wrong than right, however well the others fared.

@@ -1,4 +1,5 @@
-"""Which course a question of a baseline or a method takes, and how a method is led through what it learns from."""
+"""Which course a question of a baseline or a method takes, and how a method goes through the questions it learns
+from."""
 
 from collections.abc import Generator, Sequence
 from math import inf
@@ -59,7 +60,7 @@ def baseline_course(world: World, state: State, planned: QuestionPlanned) -> Cou
 
 
 def view_of(world: World) -> RunView:
-    """Return what a method may know of a run; it is to reason if MAGE would."""
+    """Return what a method may know about a run; it reasons if MAGE would."""
     is_reasoned = world.setting.route == "cot"
     sees_gold, traits = world.setting.config.teacher_sees in ("answers", "solutions"), world.setting.traits
     return RunView(
@@ -83,7 +84,7 @@ def learned(world: World, state: State, *, is_trial: bool) -> Preparing:
     moves = lessons(method, world, state, begun.learned)
     move = next(moves, None)
     while move is not None and not (isinstance(move, Lesson) and not move.is_settled(state)):
-        move = after(moves, "" if isinstance(move, Lesson) else written(world, state, move.ask))
+        move = after(moves, "" if isinstance(move, Lesson) else writer_text(world, state, move.ask))
     return move.asked_by if is_trial and isinstance(move, Lesson) else method
 
 
@@ -114,7 +115,7 @@ Lessons = Generator[Lesson | AskedNote, str, None]
 
 
 def lessons(method: Method | Searching, world: World, state: State, names: Sequence[str]) -> Lessons:
-    """Lead a method through the questions that it learns from."""
+    """Show a method the questions that it learns from."""
     if isinstance(method, Searching):
         yield from _searched(method, world, state, names)
         return
@@ -176,7 +177,7 @@ def _writing(world: World, about: str, request: Request) -> Ask:
 
 
 def writing(about: str, request: Request, *, has_guidance: bool) -> Ask:
-    """Return the call of a writer: the guidance model, or the learner if there is none."""
+    """Return the call of a writer: the guidance model, or else the learner."""
     tier: Tier = "guidance" if has_guidance else "execution"
     if has_guidance:  # a tier whose thinking counts, as in all of its calls
         request = msgspec.structs.replace(request, max_tokens=max(request.max_tokens, MAX_TOKENS))
@@ -191,7 +192,7 @@ def after(asking: Generator[_Yielded, Any, None], answer: object) -> _Yielded | 
         return None
 
 
-def written(world: World, state: State, ask: Ask) -> str:
+def writer_text(world: World, state: State, ask: Ask) -> str:
     """Return a writer's text from the log, "" if it was lost, is not text or quotes a guarded question."""
     called = state.progress.call_at(LEARNING_AT, note_key(ask))
     if called is None or reason_of(called) in ("looped", "empty", "refused"):

@@ -76,8 +76,8 @@ PromptSearch = Generator[PromptTrial | Reflection, Any, None]
 
 
 class RunView(NamedTuple):
-    """What a method may know of the run: unit vectors of texts, shape [texts, dimension], the sentence that says how an
-    answer ends, whether answers are reasoned, whether it is shown right answers, the benchmark's words for the task
+    """What a method may know about the run: unit vectors of texts, shape [texts, dimension], the sentence that says how
+    an answer ends, whether answers are reasoned, whether it is shown right answers, the benchmark's words for the task
     ("": none), the run's seed, from which it derives any random draws, whether its tasks are episodes, and whether
     these are open-ended: then none is simply right, and its score says how far it got."""
 
@@ -108,10 +108,10 @@ class Method(Preparing, Protocol):
     """How many questions are answered in a block before it observes the first of them."""
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
-        """Learn from an answer; `verdict` is None if there is none, `task.gold` "" if it may not be seen. One that
-        writes yields requests to the writer: the guidance model, or the learner if the run has none. Its class then
-        sets `is_writing`; otherwise the run has no guidance model. For an episode `reply` is the transcript; a class
-        whose cases can be shown in episodes sets `plays`."""
+        """Learn from an answer; `verdict` is None without one, `task.gold` "" if it may not be seen. One that writes
+        yields requests to the writer: the guidance model, or the learner if the run has none. Its class then sets
+        `is_writing`; otherwise the run has no guidance model. For an episode `reply` is the transcript; a class whose
+        cases can be shown in episodes sets `plays`."""
 
 
 @runtime_checkable

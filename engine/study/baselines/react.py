@@ -74,7 +74,7 @@ def split(reply: str) -> tuple[str, str]:
 
 
 def read_action(action: str) -> tuple[str, str]:
-    """Return the name of an action in lower case and its argument; ("", "") if there is none."""
+    """Return the name of an action in lower case and its argument; or ("", "")."""
     found = _ACTION_FORM.search(action)
     return (found[1].casefold(), found[2].strip()) if found else ("", "")
 

@@ -23,7 +23,7 @@ from mage_es.cli.session import repeatable, session
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import agents, benefit, between, digests, iterations, memory_sizes
 from mage_es.engine.config import Config
-from mage_es.engine.study.commands.ring import told
+from mage_es.engine.study.commands.ring import difference_line
 from mage_es.engine.study.commands.tryout import verdict
 from mage_es.events.errors import MageError
 
@@ -65,7 +65,7 @@ class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LessonReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a language model learned, beside the rivals, and an exam of the same state with shuffled memories."""
+    """What a language model learned, next to its rivals, and an exam of the same state with shuffled memories."""
 
     tried: TryoutReport
     run: RunSummary
@@ -239,7 +239,7 @@ def lesson(report: LessonReport) -> TextTable:
     ring, shuffled = report.tried.ring, report.shuffled
     found = {"shuffled": _counts(shuffled.correct, shuffled.total)}
     for row in ring.rows:
-        over = next((told(each) for each in row.differences if each.to == "zero_shot"), "")
+        over = next((difference_line(each) for each in row.differences if each.to == "zero_shot"), "")
         found[row.method] = _counts(row.correct, row.total, over)
     rows = [(said, *found[name]) for name, said in _ROWS.items()]
     title = f"{shuffled.total} questions that it never saw, after {ring.learned} others"

@@ -103,10 +103,10 @@ def ring_table(report: RingReport) -> TextTable:
 
 def _over(row: RingRow, other: str) -> str:
     found = next((each for each in row.differences if each.to == other), None)
-    return "" if found is None else told(found)
+    return "" if found is None else difference_line(found)
 
 
-def told(difference: RingDifference) -> str:
+def difference_line(difference: RingDifference) -> str:
     spread = difference.interval
     p = "" if spread.p is None else f", p {spread.p:.2g}"
     counts = f"+{difference.better} -{difference.worse}"

@@ -319,7 +319,7 @@ def _watch(futures: Sequence[Future[CellOutcome]], jobs: Sequence[Job], desk: De
     while waiting:
         done, waiting = wait(waiting, timeout=POLL, return_when=FIRST_COMPLETED)
         for future in done:
-            desk.say(f"[{len(ended) + 1}/{len(futures)}] {told(future.result(), ended)}")
+            desk.say(f"[{len(ended) + 1}/{len(futures)}] {outcome_line(future.result(), ended)}")
             ended.append(future.result())
         if time.monotonic() - spoken > EVERY:
             spoken = time.monotonic()
@@ -327,7 +327,7 @@ def _watch(futures: Sequence[Future[CellOutcome]], jobs: Sequence[Job], desk: De
                 desk.say(f"{job.name}: {how_far(job, desk) or 'at work'}")
 
 
-def told(outcome: CellOutcome, earlier: Iterable[CellOutcome] = ()) -> str:
+def outcome_line(outcome: CellOutcome, earlier: Iterable[CellOutcome] = ()) -> str:
     """Return an outcome as a line; a problem already reported is not repeated."""
     after = f" after {outcome.seconds:.0f} s" if outcome.seconds else ""
     alike = (each.name for each in earlier if each.problem == outcome.problem != "")

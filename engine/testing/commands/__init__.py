@@ -1,4 +1,4 @@
-"""The command of the wing."""
+"""The command of this wing."""
 
 from mage_es.cli.entries import CommandEntry
 from mage_es.engine.testing.commands import new

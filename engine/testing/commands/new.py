@@ -1,4 +1,4 @@
-"""`mage-es new`: start a plugin of your own from a skeleton that works."""
+"""`mage-es new`: start your own plugin from a working skeleton."""
 
 import shlex
 from pathlib import Path
@@ -25,11 +25,11 @@ def new(
     out: Output,
     to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Parent folder of the package.")] = Path(),
 ) -> None:
-    """Start a plugin of your own: a package that works, with a passing test, for you to fill in.
+    """Start your own plugin: a working package, with a passing test, for you to fill in.
 
     A benchmark comes with its data; questions in a file need none: name the file. An environment is a benchmark of
     episodes and the world they are played in. A model is a provider of models; a server with /v1/chat/completions
-    needs none: use openai/MODEL?base_url=URL. A scorer is for tasks of your own.
+    needs none: use openai/MODEL?base_url=URL. A scorer is for your own tasks.
     """
     from mage_es.engine.benchmarks.registry import names
     from mage_es.engine.testing.new import write_skeleton

@@ -78,15 +78,15 @@ def list_all(
             "--sort", metavar="|".join(SORTS), help="The order: age, most helpful (effect), most harmful (harm)."
         ),
     ] = "age",
-    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="How many are listed.")] = 100,
+    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="How many to list.")] = 100,
     settings: Settings,
     out: Output,
 ) -> None:
     """List what a run has learned, the oldest first.
 
-    `met` counts how often the same thing was learned; it is stored once. `--sort effect` puts first what is worth most,
-    `--sort harm` what is worth least, by the best number on record (`mage-es effect`), with its interval and n: pairs,
-    or questions on either side. What has too few for any number comes last. No model is called.
+    `met` counts how often the same thing was learned; it is stored once. `--sort effect` lists the most valuable first,
+    `--sort harm` the least valuable, by the best number on record (`mage-es effect`), with its interval and n: pairs,
+    or questions on either side. Memories with too few for any number come last. No model is called.
     """
     from mage_es.engine.run.worth import effects
     from mage_es.engine.upkeep.memory import memories
@@ -172,13 +172,13 @@ def release(
 def approve(
     memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason
 ) -> None:
-    """Let a proposal that waits for a review into use: the next publish takes it in, if the guard passes it."""
+    """Approve a proposal that waits for a review: the next publish takes it into use, if the guard passes it."""
     _curate(memory, "approve", run=run, reason=reason, settings=settings, out=out)
 
 
 @takes("by", "runs_dir")
 def reject(memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason) -> None:
-    """Keep a proposal that waits for a review out of use for good. It stays in the log."""
+    """Reject a proposal that waits for a review: it never comes into use, but stays in the log."""
     _curate(memory, "reject", run=run, reason=reason, settings=settings, out=out)
 
 
@@ -213,7 +213,9 @@ def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, o
         TextTable(title, ("id", "prompts", "kind", "text"), rows),
     ]
     done = f"Quarantined {name} in the run {found.id}, and {len(receipt.derived)} derived from it."
-    stay = [f"{receipt.further} more come of answers that saw what was derived: they stay."] if receipt.further else []
+    stay = (
+        [f"{receipt.further} more result from answers that saw what was derived: they stay."] if receipt.further else []
+    )
     out.report(receipt, done, *(each for each in lists if each.rows), *stay)
     out.next(
         settings.again("memory", "release", name, found.id, "--reason", "..."),
@@ -285,7 +287,7 @@ def _worth(best: Worth | None) -> str:
 
 
 def _table(title: str, items: Sequence[MemoryItem]) -> TextTable:
-    """Return items as a table; who decided on them is in it once someone did."""
+    """Return items as a table, with a column for who decided on them if anyone did."""
     by = ("by",) if any(item.by for item in items) else ()
     rows = [
         (

@@ -23,12 +23,12 @@ def prune(
     *,
     settings: Settings,
     out: Output,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go out of use.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go out of use.")] = False,
 ) -> None:
     """Take out of use every memory that is proved harmful, and say what that gains; it can be released.
 
-    Proved by what `mage-es effect` asked again, or by the coin of `--coin`, after Holm's correction for all memories
-    looked at. No model is called: a memory with too few of both is left alone.
+    The proof is in what `mage-es effect` asked again, or in the coin of `--coin`, after Holm's correction for all
+    memories tested. No model is called: a memory with too few of both is left alone.
     """
     from mage_es.engine.upkeep.prune import prune as take_out
 

@@ -1,4 +1,4 @@
-"""`mage-es memory review`: what waits for a person to decide on it."""
+"""`mage-es memory review`: what waits for a person's decision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = examples("mage-es memory review RUN-served", "mage-es memory review RUN-served --whole")
 SHOWN_CHARACTERS = 600
-"""Characters of a text that are shown, unless all are asked for."""
+"""Characters shown of a text, unless all are requested."""
 
 
 @takes("runs_dir")
@@ -27,9 +27,9 @@ def review(
     out: Output,
     whole: Annotated[bool, typer.Option("--whole", help="Show all of each text.")] = False,
 ) -> None:
-    """List what clients proposed and no anchor could judge: it reaches no prompt until a person approves it.
+    """List what clients proposed and no anchor could judge: it stays out of prompts until a person approves it.
 
-    Characters that show nothing, or reorder what is shown, have their number in place of them.
+    Characters that are invisible or reorder text are shown as their numbers.
     """
     from mage_es.engine.upkeep.review import review as read_review
 
@@ -49,8 +49,8 @@ def review(
 
 
 def _waiting(each: Waiting, *, whole: bool) -> str:
-    """Return a proposal for a person who decides on it. Lines of its texts begin with a bar, so that no text can look
-    like one of ours."""
+    """Return a proposal as text for the person who decides on it. Lines of its texts begin with a bar, so that no text
+    can look like one of ours."""
     texts = {
         "question": each.question,
         "wrong answer": each.wrong_answer,

@@ -97,7 +97,7 @@ def test_a_server_that_asks_for_more_than_an_hour_ends_the_command_with_the_time
         embedder = served(server)
         embedder.meter.connect(heard.append, purse)
         before, server.plan, server.error_headers = len(heard), lambda number: "429", {"retry-after": "7200"}
-        with pytest.raises(PrerequisiteError, match=r"embedder openai/\S+ wants no call before \S+ \S+ UTC: .*429\."):
+        with pytest.raises(PrerequisiteError, match=r"embedder openai/\S+ takes no calls before \S+ \S+ UTC: .*429\."):
             embedder.encode(["a"])
     assert len(server.asked) == len(PROBES) + 1
     failed = [attempt.failed for attempt in heard[before:]]

@@ -98,5 +98,5 @@ def test_settings_and_a_moment_within_an_iteration(parent: Run) -> None:
     with pytest.raises(UsageError, match="branch"):
         fork(parent, run_id="branch")
     shutil.rmtree(Path(report.path) / "log" / "past")
-    with pytest.raises(LogDamaged, match="is missing, the log that branch goes on from"):
+    with pytest.raises(LogDamaged, match="is missing, the log that branch continues"):
         fold(LogReader(Path(report.path) / "log"))

@@ -295,7 +295,7 @@ def test_what_was_made_of_an_answer_that_the_other_keeps_back_stays_behind(
 def test_a_memory_tells_who_brought_it(merged: Run, tmp_path: Path) -> None:
     marks = {mark.parent: mark for mark in LogReader(merged.log_path).of(RunMerged)}
     report = memory(merged, marks["two"].memory_ids[0], at="latest")
-    assert report.origin[0].startswith("Learned in the run two or one that it goes on from (")
+    assert report.origin[0].startswith("Learned in the run two or one that it continues (")
     assert report.history == ("Brought by two (event 4); probation not begun",) or report.history == (
         "Brought by two (event 3); probation not begun",
     )
@@ -368,7 +368,7 @@ def test_what_does_not_go_together_is_refused_before_a_folder_is_made(
     ("spoil", "error", "why"),
     [
         (lambda run: None, UsageError, "Both runs are called one"),
-        (lambda run: shutil.rmtree(run.log_path / "golds"), PrerequisiteError, "without its gold answers"),
+        (lambda run: shutil.rmtree(run.log_path / "golds"), PrerequisiteError, "has no gold answers"),
     ],
 )
 def test_a_run_is_not_merged_with_itself_nor_without_gold(

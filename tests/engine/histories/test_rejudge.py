@@ -1,4 +1,4 @@
-"""Recorded answers judged anew, by a model or another scorer: beside the verdicts on record, and paid for once."""
+"""Recorded answers judged again, by a model or another scorer: beside the verdicts on record, and paid for once."""
 
 from __future__ import annotations
 
@@ -162,9 +162,9 @@ def test_another_scorer_of_own_tasks_reads_the_replies_without_a_call(tmp_path: 
 
 
 def test_what_cannot_judge_is_refused(run: Run) -> None:
-    with pytest.raises(UsageError, match="one of the two"):
+    with pytest.raises(UsageError, match="Give either a judge"):
         rejudge(run)
-    with pytest.raises(UsageError, match="one of the two"):
+    with pytest.raises(UsageError, match="Give either a judge"):
         rejudge(run, judge=Odd(), scorer="exact")
     with pytest.raises(UsageError, match="wordmath is scored by its own rules"):
         rejudge(run, scorer="exact")

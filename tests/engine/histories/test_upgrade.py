@@ -275,7 +275,7 @@ def test_verify_finds_a_log_in_which_what_the_record_condemns_stays_in_use(told:
     [sound], [unsound] = (
         list(check_reproof(LogReader(path), config_of(child))) for path in (child.log_path, tmp_path / "forged")
     )
-    assert sound.ok and not unsound.ok and "otherwise than the 6 questions" in unsound.detail
+    assert sound.ok and not unsound.ok and "against the 6 questions" in unsound.detail
 
 
 # ------------------------------------------------------------ price, budget, going on

@@ -190,7 +190,7 @@ def test_right_answers_of_questions_are_there_only_if_asked_for(
     bare = Run(run.id, shutil.copytree(run.path, tmp_path / "bare" / run.id))
     shutil.rmtree(bare.path / "log" / "golds")
     assert export_hf(bare, tmp_path / "without").rows == exported[0].rows
-    with pytest.raises(PrerequisiteError, match="made without its gold answers"):
+    with pytest.raises(PrerequisiteError, match="has no gold answers"):
         export_hf(bare, tmp_path / "none", gold=True)
     assert not (tmp_path / "none").exists()
 

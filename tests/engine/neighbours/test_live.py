@@ -60,4 +60,4 @@ def test_a_run_ends_as_ever_while_the_collector_is_away_and_says_so_once(folder:
     runtime = Runtime(observer=notes.append, telemetry=Telemetry(gone.url))
     summary = evolve(SHORT, runs_dir=folder, run_id="alone", runtime=runtime)
     assert summary.state == "finished" and isinstance(find_run(folder, "alone"), Run)
-    assert sum("takes no telemetry" in note.message for note in notes) == 1
+    assert sum("does not accept telemetry" in note.message for note in notes) == 1

@@ -185,7 +185,7 @@ def test_a_tool_that_knows_traces_only_gets_them_and_the_report_names_the_rest(r
 
 def test_a_collector_that_refuses_or_is_away_is_an_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mage_es.engine.neighbours.otel.otlp.EXPORT_S", 1.0)
-    with receiving(status=400) as received, pytest.raises(PrerequisiteError, match="did not take the data"):
+    with receiving(status=400) as received, pytest.raises(PrerequisiteError, match="did not accept the data"):
         export_otlp(run, endpoint=received.url)
     with pytest.raises(PrerequisiteError, match="speaks OTLP over HTTP"):
         export_otlp(run, endpoint=received.url)

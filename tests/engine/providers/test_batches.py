@@ -285,7 +285,7 @@ def test_a_provider_that_wants_no_question_about_a_batch_for_hours_is_left_alone
     server.error_headers = {"retry-after": "7200"}
     server.plan = lambda number: "429" if server.batch_sizes and "/batches" in server.asked[number].path else ""
     try:
-        with pytest.raises(ProviderDown, match=r"wants no call before \S+ \S+ UTC") as raised:
+        with pytest.raises(ProviderDown, match=r"takes no calls before \S+ \S+ UTC") as raised:
             begin(guided(server), tmp_path, batches=True)
         assert raised.value.exit_code == 4
         server.plan = lambda number: ""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mage_es.engine.briefs import FailureCase, PrinciplesBrief
 from mage_es.engine.config import Config
-from mage_es.engine.rules.briefing import DETAILS, GAP, Detail, clipped, fitted, seen, tokens_of, window
+from mage_es.engine.rules.briefing import DETAILS, GAP, Detail, clipped, fitted, teacher_knowledge, tokens_of, window
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
 
@@ -68,7 +68,7 @@ def test_a_solution_does_not_say_the_answer_that_is_beside_it(solution: str, sho
     question = Question(
         id="q", benchmark="b", split="evolution", task_type="t", question="?", gold="12", solution=solution
     )
-    assert seen(Setting(config, (), (), (), (), ""), question) == ("12", shown)
+    assert teacher_knowledge(Setting(config, (), (), (), (), ""), question) == ("12", shown)
 
 
 def long_brief(detail: Detail) -> PrinciplesBrief:

@@ -11,7 +11,7 @@ import pytest
 
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.rules.choice import Choosing
-from mage_es.engine.rules.doubt import P, doubted, judged, why_doubted
+from mage_es.engine.rules.doubt import P, clients_in_doubt, doubted, why_doubted
 from mage_es.engine.rules.metric import metric_of, outvoted
 from mage_es.engine.rules.retrieval import SEARCH_ARMS, Query, Terms, retrieve
 from mage_es.engine.rules.routes import ROUTING_ARMS
@@ -70,36 +70,36 @@ def shown(memory: Memory, topic: int, client: str = "") -> set[str]:
 
 
 def test_a_client_that_contradicts_all_others_is_in_doubt_after_some_six_cases() -> None:
-    doubts = judged(given(honest() | {"mal": EVIL}, 6))
+    doubts = clients_in_doubt(given(honest() | {"mal": EVIL}, 6))
     assert list(doubts) == ["mal"] and doubts["mal"].p <= P
     assert doubts["mal"].agreed == 0 < doubts["mal"].asked
-    assert judged(given(honest() | {"mal": EVIL}, 2)) == {}  # too little is known yet
+    assert clients_in_doubt(given(honest() | {"mal": EVIL}, 2)) == {}  # too little is known yet
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.3, 1.0])
 def test_honest_clients_are_not_in_doubt_however_often_all_of_them_slip(noise: float) -> None:
     names = [f"client {number}" for number in range(10)]
-    assert [judged(given(honest(*names), 30, noise=noise, seed=seed)) for seed in range(5)] == [{}] * 5
+    assert [clients_in_doubt(given(honest(*names), 30, noise=noise, seed=seed)) for seed in range(5)] == [{}] * 5
 
 
 def test_no_number_of_cases_under_one_name_outweighs_the_others() -> None:
     flood = given({"mal": EVIL}, 600, seed=4)
-    assert list(judged([*given(honest(), 12), *flood])) == ["mal"]
+    assert list(clients_in_doubt([*given(honest(), 12), *flood])) == ["mal"]
 
 
 def test_clients_in_league_are_found_one_after_another_as_long_as_they_are_the_fewer() -> None:
     league = {"mal": EVIL, "max": EVIL}
-    assert set(judged(given(honest() | league, 40))) == set(league)
+    assert set(clients_in_doubt(given(honest() | league, 40))) == set(league)
 
 
 def test_a_league_that_outnumbers_the_honest_puts_these_in_doubt() -> None:
     league = dict.fromkeys(("mal", "max", "mia", "moe", "mud"), EVIL)
-    assert set(judged(given(honest("ann", "bob") | league, 40))) == {"ann", "bob"}
+    assert set(clients_in_doubt(given(honest("ann", "bob") | league, 40))) == {"ann", "bob"}
 
 
 def test_of_two_who_contradict_each_other_neither_is_in_doubt_and_a_single_client_is_compared_with_nothing() -> None:
-    assert judged(given(honest("ann") | {"mal": EVIL}, 60)) == {}
-    assert judged(given({"": RULE, "mal": EVIL}, 60)).keys() == {"mal"}
+    assert clients_in_doubt(given(honest("ann") | {"mal": EVIL}, 60)) == {}
+    assert clients_in_doubt(given({"": RULE, "mal": EVIL}, 60)).keys() == {"mal"}
     assert doubted(remember(given({"": RULE, "mal": EVIL}, 60)), "t") == {}
     assert doubted(remember(given({"": RULE, "ann": RULE, "mal": EVIL}, 60)), "t").keys() == {"mal"}
     assert doubted(remember([]), "t") == {} == doubted(remember(given(honest(), 9)), "another type")
@@ -108,15 +108,15 @@ def test_of_two_who_contradict_each_other_neither_is_in_doubt_and_a_single_clien
 def test_an_honest_newcomer_in_a_field_of_its_own_is_not_in_doubt() -> None:
     draw = np.random.default_rng(7)
     newcomer = [("new", False, near(TOPICS + place % 2, draw), f"team {TOPICS + place % 2}") for place in range(60)]
-    assert judged([*given(honest(), 40, noise=0.1), *newcomer]) == {}
+    assert clients_in_doubt([*given(honest(), 40, noise=0.1), *newcomer]) == {}
 
 
 def test_who_comes_after_a_change_of_the_rule_is_not_judged_by_what_was_right_before() -> None:
     before, after = given(honest(), 40), given(honest() | {"new": EVIL}, 6)
     now = dict.fromkeys(HONEST, EVIL) | {"new": EVIL}
     after = given(now, 20, seed=8)
-    assert judged([*((who, True, *rest) for who, _, *rest in before), *after]) == {}
-    assert "new" in judged([*before, *given(honest() | {"new": EVIL}, 20, seed=8)])
+    assert clients_in_doubt([*((who, True, *rest) for who, _, *rest in before), *after]) == {}
+    assert "new" in clients_in_doubt([*before, *given(honest() | {"new": EVIL}, 20, seed=8)])
 
 
 def test_what_a_client_in_doubt_gave_is_shown_to_itself_only_until_its_record_turns() -> None:
@@ -158,8 +158,8 @@ def test_a_principle_and_a_type_strategy_of_a_client_in_doubt_are_shown_to_itsel
 
 def test_a_client_that_is_right_again_comes_back_with_enough_right_cases() -> None:
     cases = given(honest() | {"mal": EVIL}, 18)
-    assert judged([*cases, *given({"mal": RULE}, 12, seed=9)]).keys() == {"mal"}
-    assert judged([*cases, *given(honest() | {"mal": RULE}, 200, seed=9)]) == {}
+    assert clients_in_doubt([*cases, *given({"mal": RULE}, 12, seed=9)]).keys() == {"mal"}
+    assert clients_in_doubt([*cases, *given(honest() | {"mal": RULE}, 200, seed=9)]) == {}
 
 
 def test_no_metric_is_learned_from_a_client_in_doubt() -> None:

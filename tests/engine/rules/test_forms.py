@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.rules.forms import FEWEST, decide_form, form_of
+from mage_es.engine.rules.forms import FEWEST, favoured_form, form_of
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import MemoryQuarantined
 from mage_es.projections.fold import State
@@ -15,7 +15,7 @@ BOTH, NEITHER, WON, LOST = (True, True), (False, False), (False, True), (True, F
 
 def form(*pairs: tuple[bool, bool]) -> str:
     usual, tried = ({str(n): pair[place] for n, pair in enumerate(pairs)} for place in (0, 1))
-    return decide_form(0, usual, tried, rival="lines").form
+    return favoured_form(0, usual, tried, rival="lines").form
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_lines_are_chosen_where_they_are_better_with_evidence(pairs: list[tuple[
 
 
 def test_what_decided_is_counted_over_the_questions_that_were_answered_in_both_forms() -> None:
-    found = decide_form(3, {"a": True, "b": False, "c": True}, {"b": True, "c": True, "d": True}, rival="worked")
+    found = favoured_form(3, {"a": True, "b": False, "c": True}, {"b": True, "c": True, "d": True}, rival="worked")
     assert (found.iteration, found.pairs, found.turns, found.tried, found.won, found.lost) == (3, 2, 1, 2, 1, 0)
     assert (found.p_value, found.rival, found.form) == (0.5, "worked", "turns")
 
@@ -75,7 +75,7 @@ def test_for_an_answer_alone_and_by_a_setting_or_a_trial_corrections_change_no_f
     assert form_of(setting_of(form="usual", route="direct"), state) == "turns"
     assert form_of(setting_of(form="lines", route="cot"), state) == "lines"
     tried = {str(n): False for n in range(4)}
-    state.apply(decide_form(0, tried, tried, rival="lines"))
+    state.apply(favoured_form(0, tried, tried, rival="lines"))
     assert form_of(reasoned(), state) == "turns"
 
 

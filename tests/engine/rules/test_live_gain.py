@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.rules.live_gain import LEAST, NEWCOMBE, WELCH, compared, newcombe, welch
+from mage_es.engine.rules.live_gain import LEAST, NEWCOMBE, WELCH, compare_sides, newcombe, welch
 from mage_es.engine.serving.rules.sittings import visits
 from mage_es.events.vocabulary import MICRO, FeedbackGiven, InferenceClosed, ServingStarted
 from tests.engine.serving.rules.test_feedback import inference
@@ -73,9 +73,9 @@ def test_a_session_of_whom_the_client_decided_is_on_neither_side(treatment: Any)
 
 
 def test_below_its_least_there_is_no_interval_and_the_missing_sessions_are_told() -> None:
-    found = compared([(False, 1.0)] * LEAST + [(True, 0.0)] * (LEAST - 3) + [(True, None)] * 9)
+    found = compare_sides([(False, 1.0)] * LEAST + [(True, 0.0)] * (LEAST - 3) + [(True, None)] * 9)
     assert (found.low, found.high, found.missing) == (None, None, 3) and found.difference == 1
-    nothing = compared([])
+    nothing = compare_sides([])
     assert nothing.difference is None and nothing.missing == 2 * LEAST
 
 
@@ -92,8 +92,8 @@ def test_the_intervals_are_those_of_the_books() -> None:
 
 def test_shares_take_newcombes_interval_and_means_welchs() -> None:
     ones = [(back, 1.0) for back in (False, True) for _ in range(LEAST)]
-    assert compared(ones).method == NEWCOMBE and compared([*ones, (True, 0.5)]).method == WELCH
-    found = compared(ones)
+    assert compare_sides(ones).method == NEWCOMBE and compare_sides([*ones, (True, 0.5)]).method == WELCH
+    found = compare_sides(ones)
     assert found.low is not None and found.low < 0 < (found.high or 0), "certainty is not claimed of 20 sessions"
 
 
@@ -102,6 +102,9 @@ def test_the_interval_holds_the_true_gain_in_nineteen_of_twenty_draws() -> None:
     random, held = Random(1), 0
     for _ in range(1000):
         sessions = [(random.random() < 0.2, random.betavariate(2, 2)) for _ in range(300)]
-        low, high = (found := compared((back, value + 0.1 * (not back)) for back, value in sessions)).low, found.high
+        low, high = (
+            (found := compare_sides((back, value + 0.1 * (not back)) for back, value in sessions)).low,
+            found.high,
+        )
         held += low is not None and high is not None and low <= 0.1 <= high
     assert held >= 0.92 * 1000  # four standard errors below 95 %

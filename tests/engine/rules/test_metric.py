@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from mage_es.engine.config import Config, configured
-from mage_es.engine.rules.metric import MetricsShown, Placed, metric_of, outvoted, shown
+from mage_es.engine.rules.metric import MetricsShown, Placed, learn_metrics, metric_of, outvoted
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined
@@ -81,7 +81,7 @@ def test_an_answer_that_follows_from_two_things_together_is_found() -> None:
 def test_the_cosine_stays_where_nothing_that_a_text_has_tells_the_answer() -> None:
     draw = np.random.default_rng(14)
     drawn = [Placed("t", text(at % WORDINGS, at % TOPICS, draw), str(draw.integers(3))) for at in range(90)]
-    assert shown(drawn) == MetricsShown({})
+    assert learn_metrics(drawn) == MetricsShown({})
 
 
 def test_there_is_no_metric_of_too_few_cases_of_one_answer_or_of_none() -> None:
@@ -98,7 +98,7 @@ def test_a_type_learns_from_another_that_two_things_are_alike() -> None:
     brought = [
         Placed("bringing", text(at % WORDINGS, thing, draw), f"Carrier {thing}") for thing in (0, 1) for at in range(12)
     ]
-    metric = shown([*kept, *brought]).metrics["bringing"]
+    metric = learn_metrics([*kept, *brought]).metrics["bringing"]
     known = metric.moved(np.array([case.vector for case in brought]))
     known /= np.linalg.norm(known, axis=1)[:, None]
     for thing, like in ((2, "Carrier 0"), (3, "Carrier 1")):
@@ -116,13 +116,13 @@ def test_a_type_for_which_the_cosine_is_better_keeps_it() -> None:
     worded = [
         Placed("worded", text(wording, topic, draw), f"W{wording}") for wording, topic in product(range(4), range(2))
     ]
-    assert set(shown([*told, *worded]).metrics) == {"told"}
+    assert set(learn_metrics([*told, *worded]).metrics) == {"told"}
 
 
 def test_a_single_case_of_another_type_is_no_obstacle() -> None:
     draw, places = np.random.default_rng(15), [*product(range(WORDINGS), range(TOPICS))] * 3
     both = [Placed("both", text(*place, draw), f"P{paired(*place)}") for place in places]
-    assert "both" in shown([Placed("lone", text(0, 0, draw), "alone"), *both]).metrics
+    assert "both" in learn_metrics([Placed("lone", text(0, 0, draw), "alone"), *both]).metrics
 
 
 def test_for_anchors_it_is_learned_without_cases_of_anchors_and_they_are_shown_none() -> None:
@@ -172,7 +172,7 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
     places = sorted({*product(range(WORDINGS), range(TOPICS))} - {*unseen})
     codes = [f"{draw.integers(1000, 9999)}/T{topic}" for _, topic in places]
     vectors = np.array([text(*place, draw) for place in places])
-    metric = shown([Placed("t", *case) for case in zip(vectors, codes, strict=True)]).metrics["t"]
+    metric = learn_metrics([Placed("t", *case) for case in zip(vectors, codes, strict=True)]).metrics["t"]
     asked = np.array([text(*place, draw) for place in unseen])
 
     def parts(sought: np.ndarray, known: np.ndarray) -> list[str]:
@@ -181,7 +181,7 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
 
     assert parts(metric.moved(asked), metric.moved(vectors)) == [f"T{topic}" for _, topic in unseen]
     assert parts(asked, vectors) != [f"T{topic}" for _, topic in unseen]
-    assert not shown([Placed("t", vector, str(number)) for number, vector in enumerate(vectors)]).metrics
+    assert not learn_metrics([Placed("t", vector, str(number)) for number, vector in enumerate(vectors)]).metrics
 
 
 def changed(later: int) -> Memory:
@@ -210,7 +210,7 @@ def test_where_other_things_matter_after_a_change_the_metric_is_that_of_the_case
         ]
 
     late = drawn(30, part=2)
-    metric = shown([*drawn(100, part=1, is_old=True), *late]).metrics["t"]
+    metric = learn_metrics([*drawn(100, part=1, is_old=True), *late]).metrics["t"]
     known = metric.moved(np.array([case.vector for case in late]))
     known /= np.linalg.norm(known, axis=1)[:, None]
     asked = drawn(60, part=2)

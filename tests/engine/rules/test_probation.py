@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from mage_es.engine.rules.live_gain import LEAST
-from mage_es.engine.rules.probation import PROBATION, counted
+from mage_es.engine.rules.probation import PROBATION, count_tosses
 from mage_es.engine.rules.routes import RECALL
 from mage_es.events.vocabulary import AnswerJudged, ProbationCounted, QuestionPlanned, Retrieved, RunMerged
 from mage_es.projections.fold import State
@@ -69,7 +69,7 @@ def asked(
 
 
 def counts(state: State, verdicts: Sequence[AnswerJudged]) -> list[ProbationCounted]:
-    found = list(counted(state, 1, verdicts))
+    found = list(count_tosses(state, 1, verdicts))
     for each in found:
         state.apply(each)
     return found

@@ -8,7 +8,7 @@ import pytest
 
 from mage_es.engine.briefs import InducedType, KnownType, TaskTypesReply
 from mage_es.engine.rules.leaks import Guarded
-from mage_es.engine.rules.task_types import MOST_TYPES, revised_types, settled, task_types_brief, with_reply
+from mage_es.engine.rules.task_types import MOST_TYPES, revised_types, settle_types, task_types_brief, with_reply
 from mage_es.engine.seams.benchmark import ONE_TYPE, Question
 from mage_es.events.vocabulary import AnswerJudged, TaskTypeCreated
 from mage_es.projections.fold import State
@@ -54,7 +54,7 @@ def test_what_is_no_name_and_no_question_of_the_brief_is_left_out() -> None:
 def test_a_type_needs_two_examples() -> None:
     def in_use(**known: str) -> list[str]:
         types = {name: TaskTypeCreated(task_type=name, description="", examples=tuple(e)) for name, e in known.items()}
-        return [each.task_type for each in settled(types)]
+        return [each.task_type for each in settle_types(types)]
 
     assert in_use(sums="ab", rates="cd", rest="e") == ["sums", "rates"]
     assert (in_use(sums="ab", rest="e"), in_use(rest="e"), in_use()) == (["sums"], [ONE_TYPE], [ONE_TYPE])

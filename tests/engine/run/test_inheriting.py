@@ -15,7 +15,7 @@ from mage_es.engine.auditing.theorems.replay import check_replay
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited, taken
+from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited, taken_types
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.upkeep.memory import memories, memory
@@ -118,7 +118,7 @@ def test_what_is_inherited_folds_to_what_the_parent_had_learned(stages: list[Sta
     reader = LogReader(path, disk)
     seq, _ = random.choice(list(reader.numbered(IterationClosed)))
     reader.link(Layout(other).past)
-    Log.create(other, run="child", clock=ticking(), fs=disk, past=Past(seq=seq, head=reader.head, takes=taken()))
+    Log.create(other, run="child", clock=ticking(), fs=disk, past=Past(seq=seq, head=reader.head, takes=taken_types()))
     assert learned(fold(LogReader(other, disk)).digests()) == learned(fold(reader, until=seq).digests())
 
 
@@ -255,7 +255,7 @@ def test_another_seed_of_a_generated_benchmark_brings_other_questions(small_run:
         runtime=Runtime(observer=lambda note: notes.append(note.message)),
     )
     run = Run("other", tmp_path / "other")
-    assert any(told.startswith("Goes on from small with its ") for told in notes)
+    assert any(told.startswith("Continues small with its ") for told in notes)
     assert verify(run).ok, verify(run)
     fresh = [plan.question_id for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "fresh"]
     assert any(name.endswith("+") for name in fresh)
@@ -299,7 +299,7 @@ def test_a_task_that_resembles_what_the_parent_wrote_is_in_no_exam(apples: Run, 
 def test_another_answer_to_a_question_of_the_parents_is_refused(apples: Run, tmp_path: Path) -> None:
     changed = [{**row, "answer": "0"} for row in rows(3, 5)]
     with pytest.raises(
-        UsageError, match=r"2 questions that apples learned from have another answer now: .*row-4, row-5"
+        UsageError, match=r"2 questions that apples learned from now have another answer: .*row-4, row-5"
     ):
         evolve(OWN, tasks=changed, from_run=apples, runs_dir=tmp_path / "runs")
 
@@ -313,7 +313,7 @@ def test_without_more_tasks_it_goes_on_with_those_that_the_parent_stored(apples:
 def test_a_copy_without_gold_answers_cannot_be_gone_on_from(apples: Run, tmp_path: Path) -> None:
     copy = Run("copy", shutil.copytree(apples.path, tmp_path / "copy"))
     shutil.rmtree(copy.log_path / "golds")
-    with pytest.raises(PrerequisiteError, match="without its gold answers"):
+    with pytest.raises(PrerequisiteError, match="has no gold answers"):
         evolve(OWN, tasks=rows(40, 50), from_run=copy, runs_dir=tmp_path / "runs")
 
 

@@ -123,7 +123,7 @@ def test_a_copy_without_gold_holds_no_held_out_answer_and_says_so(copied: Callab
     report = verify(run)
     assert report.ok and "without their gold answers" in questions_check(report)[1]
     for verb in (resume, examine):
-        with pytest.raises(PrerequisiteError, match="without its gold answers"):
+        with pytest.raises(PrerequisiteError, match="has no gold answers"):
             verb(run, runtime=RUNTIME)
 
 

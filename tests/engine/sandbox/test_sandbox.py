@@ -78,7 +78,7 @@ ATTACKS = {
     "bad syntax": ("def run(:\n", "Parse error"),
     "a failure of its own": (body('fail("I will not")'), "I will not"),
     "nothing": (body("pass"), "returned nothing"),
-    "no number": (body("return 1e308 * 10"), "no finite number"),
+    "no number": (body("return 1e308 * 10"), "a number that is not finite"),
     "a text that is no text": ("def run():\n    return '\ud800'", "not"),
     "a source too long": ("#" * 10000, "8000 characters"),
 }

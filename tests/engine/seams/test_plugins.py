@@ -177,7 +177,7 @@ def test_verify_asks_the_checks_of_other_packages(install: Install, small_run: R
 
 def test_a_verb_of_a_wing_that_is_not_there_is_refused_by_its_name() -> None:
     assert verb("verify") is verify
-    with pytest.raises(PrerequisiteError, match="fly is not installed here, as its wing was deleted"):
+    with pytest.raises(PrerequisiteError, match="fly is not installed here, because its wing was deleted"):
         verb("fly")
 
 

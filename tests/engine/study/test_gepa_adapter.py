@@ -236,7 +236,7 @@ def test_at_a_later_moment_questions_come_with_what_was_learned_by_then(run: Run
         seen[at] = {plan.iteration: len(plan.memories) for plan in asked_again(run, QuestionPlanned)}
     assert seen["start"] == {-1: 0} and len(seen["latest"]) == 2 and max(seen["latest"].values()) > 0
     assert all(check.ok for check in verify(run).checks)
-    with pytest.raises(UsageError, match="iter-0/plan is no end of an iteration"):
+    with pytest.raises(UsageError, match="iter-0/plan is not the end of an iteration"):
         adapter(run, Obedient(), at="iter-0/plan")
 
 

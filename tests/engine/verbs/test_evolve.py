@@ -84,7 +84,7 @@ def test_resuming_a_finished_run_changes_nothing(small_run: Run, tmp_path: Path)
 def test_changed_data_is_noticed_before_a_run_goes_on(small_run: Run, tmp_path: Path) -> None:
     run = forge_data_hash(small_run, tmp_path)
     shutil.copytree(small_run.log_path / "questions", run.log_path / "questions")
-    with pytest.raises(PrerequisiteError, match=r"wordmath is not what it was .* none of its questions"):
+    with pytest.raises(PrerequisiteError, match=r"wordmath is not the same as .* none of its questions"):
         resume(run, config=None, **HERE)
 
 

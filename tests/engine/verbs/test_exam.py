@@ -400,7 +400,7 @@ def test_after_a_repair_below_an_exam_the_exam_is_named_does_not_count_and_keeps
 def test_dollars_cannot_be_limited_for_an_exam_where_its_model_has_no_price(examined: Run) -> None:
     model = Counting()
     model.name = "openai/unheard-of"
-    with pytest.raises(UsageError, match="It is not known what the execution model"):
+    with pytest.raises(UsageError, match="The price of the execution model"):
         sit(examined, model, limits=Limits(max_usd=1.0))
     assert not examined.exams_path.exists()
 

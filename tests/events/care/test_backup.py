@@ -291,7 +291,7 @@ def test_a_stale_writer_is_refused(objects: Objects, tmp_path: Path) -> None:
     other = Log.open(tmp_path / "other", clock=clock(), fs=FS)
     other.append([judged(7)])
     other.append([judged(8)])
-    with pytest.raises(SequenceConflict, match="another event 2"):
+    with pytest.raises(SequenceConflict, match="a different event 2"):
         save(tmp_path / "other", objects)
     append(tmp_path / "sealed", 7, 8)
     with pytest.raises(SequenceConflict, match="other events 1 to 2"):

@@ -89,10 +89,10 @@ def test_another_past_than_the_one_it_began_with_is_damage(tmp_path: Path) -> No
     past = Layout(tmp_path / "child").past
     with Log.open(past, clock=clock()) as log:
         log.append([judged(30)])
-    with pytest.raises(LogDamaged, match="is not the log that child goes on from"):
+    with pytest.raises(LogDamaged, match="is not the log that child continues"):
         names(LogReader(tmp_path / "child"))
     past.rename(tmp_path / "elsewhere")
-    with pytest.raises(LogDamaged, match="is missing, the log that child goes on from"):
+    with pytest.raises(LogDamaged, match="is missing, the log that child continues"):
         names(LogReader(tmp_path / "child"))
 
 

@@ -10,7 +10,7 @@ from mage_es.engine.seams.benchmark import Split
 
 DAYS = 240
 _SWAY = 20
-"""A change comes at most this many days before or after the one that would make all parts equal."""
+"""A change comes at most this many days before or after the day that would make all parts equal."""
 
 
 class DriftRule(LabelRule):

@@ -30,14 +30,14 @@ class PrivateRule(Protocol):
     task: str
     """What to do with each question."""
     labels: tuple[str, ...]
-    """The answers that every question offers, none if there is no such list."""
+    """The answers that every question offers, or none."""
     scorer: Scorer
 
     def ask(self, dice: Dice, split: Split) -> Posed: ...
 
 
 WORDINGS = 6
-"""In how many ways each set says what it says."""
+"""The number of wordings in each set."""
 
 
 class SetOption(NamedTuple):
@@ -48,7 +48,7 @@ class SetOption(NamedTuple):
 
 
 class SetKind(NamedTuple):
-    """A kind of task set: its rule and its own options. All have `wordings`, and `asides` (sentences of no matter)."""
+    """A kind of task set: its rule and its own options. All have `wordings`, and `asides` (irrelevant sentences)."""
 
     rule: Callable[[Dice, Options], PrivateRule]
     own: Mapping[str, SetOption]

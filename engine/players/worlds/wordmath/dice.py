@@ -1,7 +1,7 @@
 """Draws for one generated question, from a hash of its label.
 
-A question must be the same for ever and on every machine, so its draws come from SHAKE-256 and not from a
-library's generator, whose methods may change between releases.
+A question must be the same forever and on every machine, so its draws come from SHAKE-256 and not from a library's
+generator, whose methods may change between releases.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ The sheets in `sheets/` are TOML tables in a small notation:
                `{who}`, `{whose}`, `{whom}` the main person, first by name, later mostly by pronoun;
                `{other}`, `{third}` further people; `{x}`, `{xs}`, `{a x}` the family's noun, `{y}` its second;
                `{town}` a place; `[packs|fills]` either wording
-    `* `       in front of a sentence: it may change places with its neighbours that have the mark too
+    `* `       in front of a sentence: it may swap places with neighbours that have the mark too
 """
 
 from __future__ import annotations

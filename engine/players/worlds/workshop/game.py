@@ -1,4 +1,4 @@
-"""One episode of `workshop`: seventeen actions, a status in words, and no explanation of why an action did nothing.
+"""One episode of `workshop`: seventeen actions, a status as text, and no explanation of why an action did nothing.
 
 What a thing costs is stated only when it is made: rules are learned from what worked.
 """

@@ -18,7 +18,7 @@ UNFAMILIAR = (
     "It is your turn in the {land}. Be so kind and {goal} before {steps} steps are over. You find yourself {start}.",
     "{steps} steps remain today. The order from the {land} reads: {goal}. You are {start} when the day begins.",
 )
-"""The ways that evolution never shows."""
+"""The wordings that evolution never shows."""
 
 
 def family(dice: Dice, split: str) -> str:

@@ -86,11 +86,11 @@ def test_a_program_comes_to(program: str, result: float | str) -> None:
 @pytest.mark.parametrize(
     ("program", "problem"),
     [
-        ("sum(1, 2)", "'sum(', which is no operation"),
-        ("5829", "no operation"),
+        ("sum(1, 2)", "'sum(', which is not an operation"),
+        ("5829", "is not an operation"),
         ("add(1, 2, 3)", "not closed after two arguments"),
         ("add(1)", "closed before its second argument"),
-        ("add(1, 2), 3", "no operation"),
+        ("add(1, 2), 3", "is not an operation"),
         ("add(1, 2), add(3)", "closed before its second argument"),
         ("add((1, 2))", "not closed after two"),
         ("add($5, 2)", "'$5' is not a number"),
@@ -98,23 +98,23 @@ def test_a_program_comes_to(program: str, result: float | str) -> None:
         ("add(const_x, 2)", "'const_x' is not a number"),
         ("add(5x%, 2)", "'5x%' is not a number"),
         ("add(revenue, 2)", "'revenue' is not a number"),
-        ("add(#0, 2)", "'#0' refers to no earlier step"),
-        ("add(1, 2), add(#1, 2)", "'#1' refers to no earlier step"),
-        ("add(1, 2), add(#-1, 2)", "'#-1' refers to no earlier step"),
+        ("add(#0, 2)", "'#0' does not refer to an earlier step"),
+        ("add(1, 2), add(#1, 2)", "'#1' does not refer to an earlier step"),
+        ("add(1, 2), add(#-1, 2)", "'#-1' does not refer to an earlier step"),
         ("add(#x, 2)", "invalid literal"),
         ("divide(1, 0)", "division by zero"),
         ("exp(10, 1000)", "out of range"),
         ("exp(-8, 0.5)", "complex"),
         ("greater(2, 1), add(#0, 1)", "str"),
         ("greater(2, 1), greater(#0, 1)", "not supported between"),
-        ("table_max(profit, none)", "no row of the table is called 'profit'"),
-        ("table_max(Revenue, none)", "no row of the table is called 'Revenue'"),
+        ("table_max(profit, none)", "the table has no row called 'profit'"),
+        ("table_max(Revenue, none)", "the table has no row called 'Revenue'"),
         ("table_max(gap, none)", "'-' is not a number"),
         ("table_max(bracketed, none)", "'' is not a number"),
         ("table_max(hole, none)", "'' is not a number"),
         ("table_average(bare, none)", "division by zero"),
         ("table_max(bare, none)", "empty"),
-        ("add(1, 2), table_max(#0, none)", "which is no row"),
+        ("add(1, 2), table_max(#0, none)", "which is not a row"),
         ("table_max(net sales (loss), none)", "step 1 begins with 'none'"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_program_is_invalid_because(program: str, problem: str) -> None:
 def test_upstreams_row_operation_on_a_result_works_on_the_row_before_where_that_is_asked_for() -> None:
     tokens = tokens_of("table_max(revenue, none), table_min(#0, none)")
     assert execute(tokens, TABLE, strict=True) == Executed(800.5)
-    assert "which is no row" in execute(tokens, TABLE).problem
+    assert "which is not a row" in execute(tokens, TABLE).problem
 
 
 @pytest.mark.paper("section 4, FinQA, programs")

@@ -71,8 +71,8 @@ def test_a_split_column_says_what_is_only_examined(said: str, split: str) -> Non
 @pytest.mark.parametrize(
     ("row", "columns", "complaint"),
     [
-        ({"text": "x"}, {}, "question: there is no such column; there are: text.*--columns question=NAME"),
-        ({"question": "x"}, {}, "answer: there is no such column; there are: question"),
+        ({"text": "x"}, {}, "question: there is no such column, only text.*--columns question=NAME"),
+        ({"question": "x"}, {}, "answer: there is no such column, only question"),
         (ROW, {"context": "page"}, r"page: there is no such column \(for the context\)"),
         ({**ROW, "question": " "}, {}, "question: is empty"),
         ({**ROW, "answer": None}, {}, "answer: is empty"),
@@ -83,7 +83,7 @@ def test_a_split_column_says_what_is_only_examined(said: str, split: str) -> Non
         ({**ROW, "answer": {"value": 5}}, {}, r"answer: expected a text.*got \{\"value\": 5\}"),
         ({**ROW, "answer": ["a", ["b"]]}, {}, r"answer: expected a text.*got \[\"b\"\]"),
         ({**ROW, "question": float("nan")}, {}, "question: is empty"),
-        ({**ROW, "options": ["4", "6"]}, {}, "'5' is none of the options A, B"),
+        ({**ROW, "options": ["4", "6"]}, {}, "'5' is not one of the options A, B"),
         ({**ROW, "options": 3}, {}, "expected a list or an object"),
         ({**ROW, "options": "4|5"}, {}, r"options: expected a JSON list of texts.*got '4\|5'.*options=A/B/C/D"),
         ({**ROW, "options": '{"label": ["A"], "text": 3}'}, {}, r"options: expected a text, got \["),
@@ -134,7 +134,7 @@ def test_who_gave_the_answer_is_kept_with_it_and_cannot_be_the_subject_that_may_
     assert giver_of(read({**ROW, "By": " acme "})) == giver_of(read({**ROW, "team": "acme"}, by="team")) == "acme"
     assert giver_of(read(ROW)) == "" and "by" not in read(ROW).meta
     assert giver_of(read({**ROW, "by": "ann", "subject": "customer 7"})) == "ann"
-    with pytest.raises(ValueError, match="by: is the subject too, which can be erased; name the giver otherwise"):
+    with pytest.raises(ValueError, match="by: is the subject too, which can be erased; give the source another name"):
         read({**ROW, "by": "ann", "subject": "ann"})
 
 

@@ -24,9 +24,9 @@ from mage_es.engine.study.matrix.working import (
     Stops,
     how_far,
     next_words,
+    outcome_line,
     run_here,
     state_of,
-    told,
     work,
 )
 from mage_es.engine.verbs.exam import examine
@@ -247,12 +247,12 @@ def test_a_failed_cell_does_not_stop_the_others(desk: Callable[..., Desk]) -> No
 
 def test_what_several_cells_failed_of_is_said_once() -> None:
     one = CellOutcome("one", "failed", 3.2, "evolve ended with 4: nobody listens there", "mage-es evolve one")
-    assert told(one) == "one: FAILED after 3 s: evolve ended with 4: nobody listens there"
-    assert told(one._replace(name="two"), [one]) == "two: FAILED after 3 s: as one"
-    assert told(one._replace(name="two", problem="another"), [one]).endswith(": another")
+    assert outcome_line(one) == "one: FAILED after 3 s: evolve ended with 4: nobody listens there"
+    assert outcome_line(one._replace(name="two"), [one]) == "two: FAILED after 3 s: as one"
+    assert outcome_line(one._replace(name="two", problem="another"), [one]).endswith(": another")
 
 
 def test_cells_that_were_not_begun_before_a_stop_stay_so(desk: Callable[..., Desk], tmp_path: Path) -> None:
     outcomes = run_here([JOB], desk("sys.exit(9)", asked=lambda: 1), at_once=1, stops=Stops(lambda: True))
-    assert [told(outcome) for outcome in outcomes] == ["cell: stopped"]
+    assert [outcome_line(outcome) for outcome in outcomes] == ["cell: stopped"]
     assert not (tmp_path / NOTES / "cell.txt").exists()

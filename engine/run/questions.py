@@ -52,17 +52,10 @@ def stored_questions(reader: LogReader, benchmark: str) -> tuple[list[Question],
     known = {gold.id: mapped(gold, str) for gold in golds or ()}
     found = []
     for text in texts:
-        gold = known.get(text.id, _NO_GOLD)
-        found.append(
-            Question(
-                benchmark=benchmark,
-                gold=gold.gold,
-                solution=gold.solution,
-                meta={remark.name: remark.text for remark in gold.remarks},
-                subject="".join(under_of(text)) or (ERASED if is_erased(text.question) else ""),
-                **msgspec.structs.asdict(mapped(text, str)),
-            )
-        )
+        gold, shown = known.get(text.id, _NO_GOLD), msgspec.structs.asdict(mapped(text, str))
+        right, worked, kept = gold.gold, gold.solution, {remark.name: remark.text for remark in gold.remarks}
+        subject = "".join(under_of(text)) or (ERASED if is_erased(text.question) else "")
+        found.append(Question(benchmark=benchmark, gold=right, solution=worked, meta=kept, subject=subject, **shown))
     return found, golds is not None
 
 

@@ -70,10 +70,7 @@ def _chosen_in(text: str, options: Mapping[str, str], patterns: _Patterns) -> st
 
 
 def _named_in(
-    span: str,
-    options: Mapping[str, str],
-    patterns: _Patterns,
-    by_text: Callable[[str, Mapping[str, str]], str | None],
+    span: str, options: Mapping[str, str], patterns: _Patterns, by_text: Callable[[str, Mapping[str, str]], str | None]
 ) -> str | None:
     """Return the letter that the text of an answer names, "" for several, None for none."""
     same = [letter for letter, text in options.items() if len(text) > 1 and _folded(text) == _folded(span)]

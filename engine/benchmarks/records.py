@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -33,6 +33,7 @@ ItemT = TypeVar("ItemT")
 _SHOWN_PROBLEMS, _MOST_PROBLEMS = 5, 1000
 _LONGEST_RECORD, _LEAST_RECORD = 8 * MIB, 2**10
 _BATCH = 1024
+_TEXTS = ("string", "large_string", "binary", "large_binary")
 _TOO_DEEP = "it is nested too deep to be read"
 _TOO_LONG = f"the record has more than {_LONGEST_RECORD:,} bytes"
 _BOM = b"\xef\xbb\xbf"
@@ -151,7 +152,8 @@ def _pieces(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Iterator[
         for number, (line, _, piece) in enumerate(_values(text, b"[]"), start=1):
             yield _Piece(f"record {number} (line {line})", len(piece), partial(decoded, piece))
         return
-    for number, line_of in enumerate(_lines(text), start=1):
+    # Many editors leave empty lines at the end.
+    for number, line_of in enumerate(io.BytesIO(text.rstrip(b" \t\r\n")), start=1):
         yield _Piece(f"line {number}", len(line_of), partial(decoded, line_of.strip()))
 
 
@@ -161,17 +163,6 @@ def _is_array(text: bytes) -> bool:
     end = text.find(b"\n", begin)
     is_first_whole = end >= 0 and text[end - 2 : end].rstrip().endswith(b"]") and _after_blanks(text, end) < len(text)
     return text.startswith(b"[", begin) and not is_first_whole
-
-
-def _lines(text: bytes) -> Iterator[bytes]:
-    at, end = 0, len(text)
-    while end and text[end - 1] in b" \t\r\n":  # many editors leave empty lines at the end
-        end -= 1
-    while at < end:
-        until = text.find(b"\n", at, end)
-        until = end if until < 0 else until
-        yield text[at:until]
-        at = until + 1
 
 
 def _values(text: bytes, brackets: bytes) -> Iterator[tuple[int, str, memoryview]]:
@@ -227,7 +218,8 @@ def _after_blanks(text: bytes, at: int) -> int:
 
 def _table_rows(raw: bytes, kind: type[RecordT], ending: str) -> Iterator[_Piece[RecordT]]:
     text = io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8-sig", newline="")
-    held = 0
+    held = number = 0
+    names: list[str] = []
 
     def lines() -> Iterator[str]:
         nonlocal held
@@ -237,9 +229,13 @@ def _table_rows(raw: bytes, kind: type[RecordT], ending: str) -> Iterator[_Piece
                 raise csv.Error(_TOO_LONG)
             yield line
 
+    def record(row: list[str]) -> RecordT:
+        if len(row) != len(names):
+            raise ValueError(f"has another number of fields than the header's {len(names)}")
+        return msgspec.convert(dict(zip(names, row, strict=True)), kind, strict=False)
+
     # A field may be a whole page; the usual limit is 128 Ki.
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_RECORD))
-    number = 0
     try:
         first = next(lines(), "")
         reader = csv.reader(chain((first,), lines()), delimiter=_delimiter(first, ending))
@@ -250,15 +246,9 @@ def _table_rows(raw: bytes, kind: type[RecordT], ending: str) -> Iterator[_Piece
         held = 0
         for row in reader:
             number = reader.line_num
-            if not row:
-                continue
-            decode: Callable[[], RecordT] = partial(
-                _raise, f"has another number of fields than the header's {len(names)}"
-            )
-            if len(row) == len(names):
-                decode = partial(msgspec.convert, dict(zip(names, row, strict=True)), kind, strict=False)
-            yield _Piece(f"line {number}", held, decode)
-            held = 0
+            if row:
+                yield _Piece(f"line {number}", held, partial(record, row))
+                held = 0
     except csv.Error as error:
         raise msgspec.DecodeError(f"line {number + 1}: {error}") from error
     except UnicodeDecodeError:
@@ -276,10 +266,6 @@ def _require_text(raw: bytes) -> None:
 def _delimiter(header: str, ending: str) -> str:
     """Return the delimiter, since many spreadsheets write semicolons or tabs into what they call CSV."""
     return "\t" if ending == ".tsv" else next((sign for sign in ",;\t" if sign in header), ",")
-
-
-def _raise(problem: str) -> NoReturn:
-    raise ValueError(problem)
 
 
 def _parquet_rows(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Iterator[_Piece[RecordT]]:
@@ -302,12 +288,8 @@ def _parquet_rows(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Ite
                 for row in batch.to_pylist():
                     number += 1
                     yield _Piece(f"row {number}", size // batch.num_rows, partial(msgspec.convert, row, kind))
-    except (
-        pa.ArrowException,
-        OSError,
-        ValueError,
-        OverflowError,
-    ) as error:  # also a text or a date that Python cannot represent
+    # Also for a text or a date that Python cannot represent.
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise msgspec.DecodeError(f"not Parquet: {error}") from error
 
 
@@ -327,14 +309,10 @@ def _unfolded(column: Any) -> int:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):
+    if pa.types.is_dictionary(column.type) and str(column.type.value_type) in _TEXTS:
         lengths = pc.binary_length(column.dictionary).take(column.indices)
         return (pc.sum(lengths).as_py() or 0) + 8 * len(column)
     if pa.types.is_nested(column.type):
         parts = column.flatten()
         return 8 * len(column) + sum(map(_unfolded, parts if isinstance(parts, list) else [parts]))
     return int(column.nbytes)
-
-
-def _is_text(kind: Any) -> bool:
-    return str(kind) in ("string", "large_string", "binary", "large_binary")

@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import compress
 from typing import NamedTuple
 
 from mage_es.engine.run.pricing import Prices, Rate, Used, require_rates
@@ -40,13 +41,8 @@ class Limits(NamedTuple):
         return BudgetSet(max_usd_micro=micro, max_calls=self.max_calls, max_iterations=self.max_iterations)
 
     def __str__(self) -> str:
-        usd, calls, iterations = self
-        shown = (
-            *([f"${usd:.2f}"] if usd else []),
-            *([f"{calls} calls"] if calls else []),
-            *([f"{iterations} iterations"] if iterations else []),
-        )
-        return ", ".join(shown) or "no limit"
+        shown = (f"${self.max_usd:.2f}", f"{self.max_calls} calls", f"{self.max_iterations} iterations")
+        return ", ".join(compress(shown, self)) or "no limit"
 
 
 UNLIMITED = Limits()

@@ -18,6 +18,7 @@ import shutil
 import tempfile
 import time
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -171,28 +172,26 @@ def create_run(
         runs_dir.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise UsageError(f"{runs_dir} is a file: give a folder for runs.") from None
-    ordinal = 1
-    while True:
+    for ordinal in count(1):
         name = run_id or NAME_OF_ORDINAL.format(benchmark=benchmark, seed=seed, ordinal=ordinal)
+        run = Run(name, runs_dir / name)
         try:
-            (runs_dir / name).mkdir()
+            run.path.mkdir()
         except FileExistsError:
             if run_id is None:
-                ordinal += 1
                 continue
-            run = Run(name, runs_dir / name)
             if run.events:
                 raise UsageError(_name_taken(run.path)) from None
             if foreign := run.foreign():
                 raise UsageError(
                     f"{run.path} is not a run's folder: it holds {foreign[0]}. Choose another name."
                 ) from None
-        run = Run(name, runs_dir / name)
-        if beginning:
-            write_new(LocalFileSystem(), run.beginning_path, msgspec.json.encode(beginning))
-        else:
-            run.forget_beginning()  # from an earlier start
-        return run
+        break
+    if beginning:
+        write_new(LocalFileSystem(), run.beginning_path, msgspec.json.encode(beginning))
+    else:
+        run.forget_beginning()  # from an earlier start
+    return run
 
 
 def delete_run(run: Run, *, instead: Path | None = None) -> None:

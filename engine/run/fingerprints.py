@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -76,15 +77,12 @@ def _scorer(world: World) -> str:
     function = given if inspect.isfunction(given) else type(given)
     if function.__module__.startswith("mage_es."):
         return ""
-    try:  # the whole module, since what a function calls decides too
-        file = inspect.getsourcefile(function)
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
-    except (OSError, TypeError):
-        pass
-    try:
+    with suppress(OSError, TypeError):  # the whole module, since what a function calls decides too
+        if file := inspect.getsourcefile(function):
+            return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    with suppress(OSError, TypeError):
         return sha256_text(inspect.getsource(function))
-    except (OSError, TypeError):  # typed in, or written in C: there is no source
-        return ""
+    return ""  # typed in, or written in C: there is no source
 
 
 def _probes(world: World) -> str:

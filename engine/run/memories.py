@@ -106,8 +106,7 @@ class Uses:
                 memories = [hit.memory_id for hit in event.memories]
                 others = (*event.principles, *event.action_recipes, event.tool_id, event.recipe_id)
                 self._note(self._shown, asking, filter(None, dict.fromkeys((*memories, *others))))
-                coined = [hit.memory_id for is_out, hit in tosses_of(event) if not is_out]
-                self._note(self._coined, asking, coined)
+                self._note(self._coined, asking, [hit.memory_id for is_out, hit in tosses_of(event) if not is_out])
                 self._note(self._left, asking, [hit.memory_id for hit in event.left_out])
             case EpisodeStepped():
                 self._note(self._shown, asking, event.memories)
@@ -155,7 +154,7 @@ def uses_of(reader: LogReader, *, until: int) -> Uses:
     return uses
 
 
-CURATIONS = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
+CURATIONS: Sequence[type[Any]] = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
 """The events that take something learned into or out of use."""
 LEAST_PREFIX = 4
 """How many digits of an id suffice if they are unambiguous."""
@@ -300,10 +299,9 @@ def curations(
     by which a rule of the run decides."""
     if by in (GATE, GUARD):
         raise UsageError(f"The name {by!r} belongs to a rule by which the run itself decides. Give another name.")
-    known = ids_of(state)
-    before = Counter(getattr(event, "memory_id", "") for event in reader.of(*CURATIONS))
+    known, decided = ids_of(state), Counter(event.memory_id for event in reader.of(*CURATIONS))
     found = [(full_id(name, known), reason) for name, reason in items]
-    return [Curate(name, action, reason=reason, by=by, ordinal=1 + before[name]) for name, reason in found]
+    return [Curate(name, action, reason=reason, by=by, ordinal=1 + decided[name]) for name, reason in found]
 
 
 def full_id(name: str, known: Collection[str]) -> str:
@@ -347,14 +345,7 @@ def _origin(reader: LogReader, origin: Mapping[str, Any], learners: Sequence[str
 
 def bare_setting(started: RunStarted) -> Setting:
     """Return the setting without the benchmark's part: curation does not need it, and its data may be missing."""
-    return Setting(
-        config=parse(started.config),
-        evolution=(),
-        anchors=(),
-        held_out=(),
-        task_types=(),
-        answer_format="",
-    )
+    return Setting(config=parse(started.config), evolution=(), anchors=(), held_out=(), task_types=(), answer_format="")
 
 
 def event_named(reader: LogReader, seq: int) -> str:
@@ -367,31 +358,23 @@ def event_named(reader: LogReader, seq: int) -> str:
 
 def _probation(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
     """Yield which runs brought an item to a merge, and the last count of coin tosses for each run's memories."""
-    brought, counts = dict[str, int](), dict[str, str]()
-    for seq, event in reader.numbered(RunMerged, ProbationCounted, until=until):
-        match event:
-            case RunMerged(parent=run) if name in event.memory_ids:
-                brought[run] = seq
-            case ProbationCounted(parent=run) if run in brought:
-                told = "over" if event.is_over else "going on"
-                sides = (
-                    f"{event.shown_right} of {event.shown} right with it, {event.left_out_right} of {event.left_out}"
-                )
-                counts[run] = f"{told}: of what {run} brought, {sides} without ({event_named(reader, seq)})"
-    for run, seq in brought.items():
-        yield f"Brought by {run} ({event_named(reader, seq)}); probation {counts.get(run, 'not begun')}"
+    merges = reader.numbered(RunMerged, until=until)
+    brought = {merged.parent: seq for seq, merged in merges if name in merged.memory_ids}
+    counts = {count.parent: (seq, count) for seq, count in reader.numbered(ProbationCounted, until=until)}
+    for run, begun in brought.items():
+        told = "not begun"
+        if run in counts:
+            seq, count = counts[run]
+            sides = f"{count.shown_right} of {count.shown} right with it, {count.left_out_right} of {count.left_out}"
+            state = "over" if count.is_over else "going on"
+            told = f"{state}: of what {run} brought, {sides} without ({event_named(reader, seq)})"
+        yield f"Brought by {run} ({event_named(reader, begun)}); probation {told}"
 
 
 def _history(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
     for seq, event in reader.numbered(*CURATIONS, until=until):
-        if getattr(event, "memory_id", "") != name:
-            continue
-        match event:
-            case ProposalReviewed():
-                yield f"{event.verdict} by {event.by} ({event_named(reader, seq)}): {event.reason}"
-            case MemoryQuarantined() | MemoryReleased():
-                yield f"{tag_of(event)} by {event.by} ({event_named(reader, seq)}): {event.reason}"
-            case MemorySuperseded():
-                yield f"{tag_of(event)} by {event.by} ({event_named(reader, seq)})"
-            case PatternPruned():
-                yield f"{tag_of(event)} ({event_named(reader, seq)}): {event.reason}"
+        if event.memory_id == name:
+            what = event.verdict if isinstance(event, ProposalReviewed) else tag_of(event)
+            by = "" if isinstance(event, PatternPruned) else f" by {event.by}"
+            why = "" if isinstance(event, MemorySuperseded) else f": {event.reason}"
+            yield f"{what}{by} ({event_named(reader, seq)}){why}"

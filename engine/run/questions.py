@@ -22,14 +22,15 @@ from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import named
 from mage_es.events.vocabulary import QuestionGold, QuestionText, Remark, RunInherited, RunStarted
 
-_SHOWN = ("id", "split", "task_type", "question", "context", "stub", "titles", "family")
+_NO_GOLD = QuestionGold(id="", gold="", solution="", remarks=())
 
 
 def rows_of(benchmark: Benchmark) -> tuple[list[QuestionText], list[QuestionGold]]:
     """Return every question of a benchmark as it is stored: what a learner may see, and what only a scorer may."""
     questions = all_questions(benchmark)
     subjects = [frozenset({question.subject} - {""}) for question in questions]
-    texts = [QuestionText(**{name: getattr(question, name) for name in _SHOWN}) for question in questions]
+    shown = QuestionText.__struct_fields__
+    texts = [QuestionText(**{name: getattr(question, name) for name in shown}) for question in questions]
     golds = [
         QuestionGold(
             id=question.id,
@@ -51,11 +52,8 @@ def stored_questions(reader: LogReader, benchmark: str) -> tuple[list[Question],
     known = {gold.id: mapped(gold, str) for gold in golds or ()}
     found = []
     for text in texts:
-        plain = mapped(text, str)
-        shown = {name: getattr(plain, name) for name in _SHOWN}
-        gold = known.get(text.id)
-        kept = {remark.name: remark.text for remark in gold.remarks} if gold else {}
-        right, worked = (gold.gold, gold.solution) if gold else ("", "")
+        gold, shown = known.get(text.id, _NO_GOLD), msgspec.structs.asdict(mapped(text, str))
+        right, worked, kept = gold.gold, gold.solution, {remark.name: remark.text for remark in gold.remarks}
         subject = "".join(under_of(text)) or (ERASED if is_erased(text.question) else "")
         found.append(Question(benchmark=benchmark, gold=right, solution=worked, meta=kept, subject=subject, **shown))
     return found, golds is not None

@@ -69,8 +69,10 @@ class TaskTyping:
         *,
         choice: Literal["benchmark", "input", "gold"],
     ) -> None:
-        self.is_induced = benchmark.task_type_source in ("gold", "none") and choice == "benchmark"
-        self._has_own = not self.is_induced and choice == "benchmark"
+        own = benchmark.task_type_source
+        self.source = choice if choice != "benchmark" else "induced" if own in ("gold", "none") else own
+        self.is_induced = self.source == "induced"
+        self._has_own = choice == "benchmark" and not self.is_induced
         self._questions = {question.id: question for question in evolution}
         self._nearest: tuple[Induced, NearestType] | None = None
         self._gold: Mapping[str, str] = {q.id: q.task_type for q in evolution} if choice == "gold" else {}
@@ -78,9 +80,6 @@ class TaskTyping:
         self._embedder = embedder
         self._typer: Typer | None = None
         self._making = Lock()
-        has_metadata = self._has_own and benchmark.task_type_source == "metadata"
-        own_source = "metadata" if has_metadata else "gold" if choice == "gold" else "input"
-        self.source = "induced" if self.is_induced else own_source
 
     def types_of(self, questions: Sequence[Question], induced: Induced) -> list[str]:
         """Return the task type of each question of the benchmark; `induced` are a state's induced types in use.

@@ -28,16 +28,7 @@ from typing import Literal, NamedTuple
 from mage_es.events.errors import redacted
 
 FaultKind = Literal[
-    "timeout",
-    "connection",
-    "busy",
-    "server",
-    "malformed",
-    "no_room",
-    "rejected",
-    "too_long",
-    "denied",
-    "missing",
+    "timeout", "connection", "busy", "server", "malformed", "no_room", "rejected", "too_long", "denied", "missing"
 ]
 
 PASSING: frozenset[FaultKind] = frozenset({"timeout", "connection", "busy", "server", "malformed", "no_room"})

@@ -29,6 +29,8 @@ from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Repeat, Split, Ta
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 INSTALL = "python -m pip install datasets"
+_Taken = defaultdict[str, dict[str, None]]
+"""The columns that had each role in any row, since JSON rows may differ."""
 
 
 def read_hub(name: str, *, subset: str) -> tuple[Mapping[str, Sequence[Mapping[str, Any]]], str]:
@@ -140,7 +142,7 @@ def given_tasks(name: str, rows: Sequence[Mapping[str, Any]]) -> Tasks:
     rows = [rows] if isinstance(rows, Mapping) else list(rows)
     if odd := [row for row in rows if not isinstance(row, Mapping)]:
         raise UsageError(f"A task is a dictionary with a question and an answer, not a {type(odd[0]).__name__}.")
-    taken = _Taken()
+    taken = _Taken(dict)
     questions = _all(spec, taken, "evolution", rows, f"{spec.title} as given")
     sha256 = hashlib.sha256(msgspec.json.encode([dict(row) for row in rows], enc_hook=str)).hexdigest()
     return _divisible(spec, questions, sha256, taken)
@@ -148,7 +150,7 @@ def given_tasks(name: str, rows: Sequence[Mapping[str, Any]]) -> Tasks:
 
 def open_tasks(name: str) -> Tasks:
     """Raises `UsageError` for a malformed spec, `PrerequisiteError` for a missing or malformed file or library."""
-    spec, taken = parse(name), _Taken()
+    spec, taken = parse(name), _Taken(dict)
     if spec.source.startswith(HUB):
         questions, sha256 = _from_hub(spec, taken)
     else:
@@ -163,26 +165,13 @@ def open_tasks(name: str) -> Tasks:
     return _divisible(spec, questions, sha256, taken)
 
 
-class _Taken:
-    """The columns that had each role in any row, since JSON rows may differ."""
-
-    def __init__(self) -> None:
-        self._found: defaultdict[str, dict[str, None]] = defaultdict(dict)
-
-    def add(self, columns: Mapping[str, str]) -> None:
-        for role, column in columns.items():
-            self._found[role].update({column: None} if column else {})
-
-    def columns(self) -> Mapping[str, str]:
-        return {role: " or ".join(names) for role, names in self._found.items()}
-
-
 def _divisible(spec: TaskSpec, questions: Sequence[Question], sha256: str, taken: _Taken) -> Tasks:
     kept, repeats = _once(_told_apart(questions))
     if any(question.subject for question in kept):
         # A hash of all texts would give the erased one away.
         sha256 = hashlib.sha256("\n".join(question.id for question in kept).encode()).hexdigest()
-    return Tasks(spec, kept, sha256, repeats=repeats, columns=taken.columns())
+    columns = {role: " or ".join(names) for role, names in taken.items()}
+    return Tasks(spec, kept, sha256, repeats=repeats, columns=columns)
 
 
 def reopen_tasks(name: str, questions: Sequence[Question], data_sha256: str) -> Tasks:
@@ -237,7 +226,8 @@ def _reader(spec: TaskSpec, taken: _Taken, split: Split) -> Callable[[int, Mappi
         question = question_of(row, spec.columns, position=position, split=split, is_json=spec.scorer == "json")
         if problem := scorer.problem(question):
             raise ValueError(problem)
-        taken.add(columns_of(row, spec.columns))
+        for role, column in columns_of(row, spec.columns).items():
+            taken[role].update({column: None} if column else {})
         if question.id in seen:
             raise ValueError(f"id: {question.id!r} is already the id of row {seen[question.id] + 1}")
         seen[question.id] = position

@@ -176,13 +176,7 @@ SCORERS: Mapping[str, Scorer] = {
     "exact": Scorer(FINISH, _exact),
     "contains": Scorer(FINISH, _contains),
     "f1": Scorer(FINISH, _f1),
-    "number": Scorer(
-        ANSWER_FORMAT,
-        _number,
-        extract=number_in,
-        instruction=INSTRUCTION,
-        problem=_no_number,
-    ),
+    "number": Scorer(ANSWER_FORMAT, _number, extract=number_in, instruction=INSTRUCTION, problem=_no_number),
     "choice": Scorer(LETTER_FORMAT, _choice, problem=_no_options),
     "judge": Scorer(FINISH, _judge),
 }

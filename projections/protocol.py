@@ -66,16 +66,9 @@ class Typed(Projection, Protocol):
 
 
 @runtime_checkable
-class Packed(Typed, Protocol):
-    """A projection that can also load its dump as `packed`: rows still encoded, since no key has to open any."""
-
-    packed: ClassVar[Any]
-
-
-@runtime_checkable
-class Parted(Packed, Protocol):
-    """A projection whose dump lies in parts by number, each of the types `dumped` and `packed`. Its digest is made of
-    their hashes, SHA-256 as encoded."""
+class Parted(Typed, Protocol):
+    """A projection whose dump lies in parts by number, each of the type `dumped`. It can also load a part that is still
+    encoded, where no key has to open it. Its digest is made of their hashes, SHA-256 as encoded."""
 
     def believe(self, hashes: Mapping[int, bytes]) -> None:
         """Take these for the hashes of the parts that were just loaded, since they need not be made twice."""

@@ -112,9 +112,8 @@ class _Part:
         if self._packed is None:
             return {}
         heads = _heads.decode(self._packed)
-        sorts = [(head.outcome, head.kind, head.task_type) for head in heads]
-        ids = [head.memory_id for head in heads]
-        return dict(zip(ids, map(self._equal.setdefault, sorts, sorts), strict=True))
+        sorts = list(map(_sort, heads))
+        return dict(zip(map(_id, heads), map(self._equal.setdefault, sorts, sorts), strict=True))
 
     @cached_property
     def rows(self) -> dict[str, _Row]:
@@ -427,6 +426,7 @@ class _Head(msgspec.Struct, array_like=True, gc=False):
     task_type: str
 
 
+_id, _sort = attrgetter("memory_id"), attrgetter("outcome", "kind", "task_type")
 _encoder = msgspec.msgpack.Encoder(order="sorted")  # as for digests, but refuses subjects' texts
 _decoder, _part_decoder = msgspec.msgpack.Decoder(MemoryRow), msgspec.msgpack.Decoder(list[MemoryRow])
 _raws, _heads = msgspec.msgpack.Decoder(list[msgspec.Raw]), msgspec.msgpack.Decoder(list[_Head])

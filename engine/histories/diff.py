@@ -217,20 +217,22 @@ def _settings(was: _Side, now: _Side) -> Iterator[SettingDiff]:
 
 def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...], tuple[LearnedDiff, ...]]:
     counts, found = defaultdict[Fate, Counter[_Sort]](Counter), list[LearnedDiff]()
-    full = defaultdict[Fate, set[_Sort]](set)
+    listed, full = Counter[tuple[Fate, _Sort]](), defaultdict[Fate, set[_Sort]](set)
     for fate, sorts in _changed(was, now):
-        counted = counts[fate]
-        # Most have a sort of which enough are listed: they are counted, and not looked at.
-        if full[fate].issuperset(sorts.values()):
-            counted.update(sorts.values())
+        counts[fate].update(sorts.values())
+        # Once enough of each sort are listed, the others are only counted.
+        if len(full[fate]) == len(counts[fate]):
             continue
         side = was if fate == "gone" else now
         for name in sorted(sorts):
-            counted[sort := sorts[name]] += 1
-            if counted[sort] > top:
-                full[fate].add(sort)
+            if listed[fate, sorts[name]] >= top:
+                full[fate].add(sorts[name])
                 continue
-            then, status = ((status_of(state, name) or "") for state in (was, now))
+            listed[fate, sorts[name]] += 1
+            then, status = (
+                "" if fate == missing else status_of(state, name) or ""
+                for state, missing in ((was, "new"), (now, "gone"))
+            )
             found.append(LearnedDiff(item=item_in(side, name, thing_of(side, name)), fate=fate, was=then, now=status))
     found.sort(key=lambda each: (each.fate, each.item.iteration, each.item.kind, each.item.memory_id))
     return tuple(

@@ -179,10 +179,6 @@ class LogReader:
         # The tail comes after every segment, so a hit there saves opening any.
         return unsealed[-1] if unsealed else self._sealed.last(cls, window)
 
-    def markers(self) -> dict[markers.Marker, int]:
-        """Return every marker that the log has, with its sequence number, in order."""
-        return self._markers(self.vocabulary.marks)
-
     def _markers(self, marks: Reads) -> dict[markers.Marker, int]:
         found = (
             (seq, markers.marker_of(event, marks))
@@ -191,6 +187,10 @@ class LogReader:
             for seq, event in zip(batch.seqs, batch.events, strict=True)
         )
         return {marker: seq for seq, marker in sorted(found, key=itemgetter(0)) if marker is not None}
+
+    def markers(self) -> dict[markers.Marker, int]:
+        """Return every marker that the log has, with its sequence number, in order."""
+        return self._markers(self.vocabulary.marks)
 
     def resolve(self, marker: str) -> int:
         """Return the sequence number that a marker means. Raises `UsageError` with near matches if there is none."""

@@ -7,20 +7,24 @@ Rules
       matrix: a search is one `matrix @ query`, exact, with the same sums on every call.
     - A row is kept as the bytes that its hash is of, and decoded whenever it is looked at: as an object it takes three
       times the room, and most are never looked at. What has a subject's text, which no bytes may hold, stays an object.
+    - The rows of an iteration are a part. One from a snapshot stays the piece of bytes that it is there: who asks for
+      ids or sorts has the heads of its rows decoded, and only a look at a row splits it. In which part an id is, is
+      noted part by part, the oldest first, until the one that is asked for is there.
     - Views are filled when one is first looked at: what only counts, compares or continues memories needs none.
-    - The digest is made of one for each iteration, that of its rows by id: only iterations with changed rows are hashed
-      again, a snapshot is believed by the hashes of its parts, and where two states have the same, no row differs.
+    - The digest is made of one for each part, that of its rows by id: only parts with changed rows are hashed again, a
+      snapshot is believed by the hashes of its parts, and where two states have the same, no row differs.
     - Principles are found by skill and are in no slice; nor are superseded or quarantined ones. A release brings a
       memory back at its place by birth, unless a newer one has replaced it meanwhile.
 """
 
 from bisect import insort
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from hashlib import sha256
 from itertools import chain
 from operator import attrgetter
-from threading import Lock
+from threading import RLock
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -91,8 +95,53 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
         return self.status == "active" and not any(map(is_erased, texts))
 
 
-_Packed = bytes | msgspec.Raw | MemoryRow
-"""A row encoded as for its hash, by itself or as part of a snapshot; one with a subject's text as it is."""
+_Row = bytes | msgspec.Raw | MemoryRow
+"""A row encoded as for its hash, by itself or as a piece of a part; one with a subject's text as it is."""
+
+
+class _Part:
+    """The rows of one iteration, as they were appended or, if a snapshot had them, by id. `equal` are sorts, each kept
+    once."""
+
+    def __init__(self, equal: dict[Sort, Sort], packed: bytes | memoryview | None = None) -> None:
+        self._equal = equal
+        self._packed = packed
+
+    @cached_property
+    def sorts(self) -> dict[str, Sort]:
+        if self._packed is None:
+            return {}
+        heads = _heads.decode(self._packed)
+        sorts = list(map(_sort, heads))
+        return dict(zip(map(_id, heads), map(self._equal.setdefault, sorts, sorts), strict=True))
+
+    @cached_property
+    def rows(self) -> dict[str, _Row]:
+        return {} if self._packed is None else dict(zip(self.sorts, _raws.decode(self._packed), strict=True))
+
+    def put(self, name: str, sort: Sort, row: _Row) -> None:
+        self.rows[name] = row
+        self.sorts[name] = self._equal.setdefault(sort, sort)
+        self._packed = None
+
+    def row(self, name: str) -> MemoryRow:
+        row = self.rows[name]
+        return row if isinstance(row, MemoryRow) else _decoder.decode(row)
+
+    def status(self, name: str) -> Status:
+        row = self.rows[name]
+        is_new = not isinstance(row, MemoryRow) and memoryview(row)[-len(_NEW) :] == _NEW
+        return "active" if is_new else self.row(name).status
+
+    def decoded(self) -> list[MemoryRow]:
+        return list(map(self.row, self.rows)) if self._packed is None else _part_decoder.decode(self._packed)
+
+    def encoded(self) -> dict[str, msgspec.Raw]:
+        """Return the rows by id, as they are hashed."""
+        return {name: _recorded(row) for name, row in sorted(self.rows.items())}
+
+    def dump(self) -> Any:
+        return list(self.encoded().values()) if self._packed is None else msgspec.Raw(self._packed)
 
 
 class Memory:
@@ -108,25 +157,25 @@ class Memory:
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
     dumped: ClassVar[Any] = list[MemoryRow]
-    packed: ClassVar[Any] = msgspec.Raw
     order: ClassVar[Order] = "global"
 
     def __init__(self) -> None:
         self._clear()
 
     def _clear(self) -> None:
-        self._rows: dict[str, _Packed] = {}
-        self._sorts: dict[str, Sort] = {}
-        self._equal: dict[Sort, Sort] = {}  # equal sorts are kept once
-        self._inactive: dict[str, Status] = {}
-        self._unplaced: defaultdict[int, dict[str, None]] = defaultdict(dict)
-        self._placing = Lock()  # many threads may ask a state that no longer changes
+        self._equal: dict[Sort, Sort] = {}
+        self._parts: dict[int, _Part] = {}
+        self._noted: dict[str, _Part] = {}
+        """The part of each id, without the ids of those parts that are still to be noted, the last one first."""
+        self._unnoted: list[_Part] = []
+        self._unplaced: dict[int, dict[str, None] | None] = {}
+        """The ids in each part that are in no view yet; None if it is all of them."""
+        self._asking = RLock()  # many threads may ask a state that no longer changes
         self._slices: dict[tuple[Index, str], VectorSlice] = {}
         self._principles: dict[str, list[tuple[Birth, str]]] = {}
         self._failures: dict[str, list[tuple[Birth, str]]] = {}
         self._strategies: dict[str, list[tuple[Birth, str]]] = {}
         self._counts: Counter[str] = Counter()
-        self._parts: defaultdict[int, list[str]] = defaultdict(list)
         self._hashes: dict[int, bytes] = {}
         """Of the rows of each iteration that has not changed since."""
         self._clients: set[str] = set()
@@ -135,7 +184,7 @@ class Memory:
     def apply(self, event: Event) -> None:
         match event:
             case MemoryAppended():
-                if event.memory_id not in self._rows:
+                if event.memory_id not in self:
                     self._add(MemoryRow(*msgspec.structs.astuple(event)))
             case MemoryReinforced():
                 self._put(msgspec.structs.replace(self.row(event.memory_id), met=event.count))
@@ -145,10 +194,10 @@ class Memory:
                 status = "quarantined" if row.status == "quarantined" else "superseded"
                 self._replace(row, status=status, superseded_by=event.by)
             case MemoryQuarantined():
-                if event.memory_id in self._rows:  # otherwise it is a tool, a recipe or a pattern
+                if event.memory_id in self:  # otherwise it is a tool, a recipe or a pattern
                     self._replace(self.row(event.memory_id), status="quarantined")
             case MemoryReleased():
-                if event.memory_id in self._rows:
+                if event.memory_id in self:
                     # Whatever replaced it meanwhile stays in its place.
                     row = self.row(event.memory_id)
                     self._replace(row, status="superseded" if row.superseded_by else "active")
@@ -158,33 +207,36 @@ class Memory:
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         # The row begins with the event's fields in order, so the columns are its arguments.
         for row in map(MemoryRow, *(columns[name] for name in self.reads[cls])):
-            if row.memory_id not in self._rows:
+            if row.memory_id not in self:
                 self._add(row)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return sum(len(part.sorts) for part in self._parts.values())
+
+    def __contains__(self, memory_id: object) -> bool:
+        return isinstance(memory_id, str) and self._part_of(memory_id) is not None
 
     def row(self, memory_id: str) -> MemoryRow:
-        row = self._rows[memory_id]
-        return row if isinstance(row, MemoryRow) else _decoder.decode(row)
+        return self._known(memory_id).row(memory_id)
 
     def sort_of(self, memory_id: str) -> Sort:
-        return self._sorts[memory_id]
+        return self._known(memory_id).sorts[memory_id]
 
     def count_of(self, memory_id: str) -> int:
-        return self.row(memory_id).met if memory_id in self._rows else 0
+        return part.row(memory_id).met if (part := self._part_of(memory_id)) else 0
 
     def status_of(self, memory_id: str) -> Status | Literal[""]:
         """Return the status of a memory, "" for an unknown one."""
-        return self._inactive.get(memory_id, "active") if memory_id in self._rows else ""
+        return part.status(memory_id) if (part := self._part_of(memory_id)) else ""
 
     def ids(self) -> Set[str]:
-        """Return the id of every memory, as they were appended."""
-        return self._rows.keys()
+        """Return the id of every memory."""
+        self._note()
+        return self._noted.keys()
 
     def rows(self) -> Iterable[MemoryRow]:
         """Return every memory, in no particular order."""
-        return map(self.row, self._rows)
+        return chain.from_iterable(part.decoded() for part in self._parts.values())
 
     def slice(self, index: Index, task_type: str) -> Slice:
         """Return the active memories of one index and task type, ordered by birth, as parallel sequences.
@@ -233,63 +285,77 @@ class Memory:
         return self._counts[outcome]
 
     def hashes(self) -> Mapping[int, bytes]:
-        """Return the hash of the rows of each iteration; only of those that changed since the last call is it made."""
-        for part in self._parts.keys() - self._hashes.keys():
-            self._hashes[part] = sha256(encoded(self._part(part))).digest()
+        """Return the hash of each part; only of those that changed since the last call is it made."""
+        for number in self._parts.keys() - self._hashes.keys():
+            self._hashes[number] = sha256(encoded(self._parts[number].dump())).digest()
         return self._hashes
 
-    def unlike(self, other: "Memory") -> Iterator[tuple[set[str], set[str]]]:
-        """Yield the ids of the memories here and there, of each iteration of which a row differs."""
+    def unlike(self, other: "Memory") -> Iterator[tuple[Mapping[str, Sort], Mapping[str, Sort]]]:
+        """Yield, part by part, the sorts by id of what is here and there, without rows that are the same."""
         here, there = self.hashes(), other.hashes()
-        for part in sorted({*here, *there}):
-            if here.get(part) != there.get(part):
-                yield set(self._parts.get(part, ())), set(other._parts.get(part, ()))
+        for number in sorted({*here, *there}):
+            if here.get(number) == there.get(number):
+                continue
+            one, two = self._parts.get(number), other._parts.get(number)
+            if one and two:
+                rows, others = one.encoded(), two.encoded()
+                differing = {name for name in {*rows, *others} if rows.get(name) != others.get(name)}
+                found = [{name: part.sorts[name] for name in differing if name in part.sorts} for part in (one, two)]
+                yield found[0], found[1]
+            else:
+                yield one.sorts if one else {}, two.sorts if two else {}
 
     def digest(self) -> str:
         return digest(sorted(self.hashes().items()))
 
     def dump(self) -> Any:
-        """Return the rows of each iteration by id."""
-        return {part: self._part(part) for part in sorted(self._parts)}
+        """Return the rows of each part by id."""
+        return {number: part.dump() for number, part in sorted(self._parts.items())}
 
     def load(self, dumped: Any) -> None:
+        """A part may come as its rows, or still encoded."""
         self._clear()
-        for part, rows in dumped.items():
-            if isinstance(rows, msgspec.Raw):
-                self._take(part, rows)
+        for number, rows in dumped.items():
+            if isinstance(rows, bytes | memoryview):
+                self._parts[number] = _Part(self._equal, rows)
             else:
                 for row in rows:
                     self._put(msgspec.convert(row, MemoryRow))
-        self._unplaced.update((part, dict.fromkeys(ids)) for part, ids in self._parts.items())
-
-    def _take(self, part: int, packed: msgspec.Raw) -> None:
-        rows, heads = _raws.decode(packed), _heads.decode(packed)
-        ids = self._parts[part] = [head.memory_id for head in heads]
-        self._rows.update(zip(ids, rows, strict=True))
-        sorts = [(head.outcome, head.kind, head.task_type) for head in heads]
-        self._sorts.update(zip(ids, map(self._equal.setdefault, sorts, sorts), strict=True))
-        changed = (row for row in rows if memoryview(row)[-len(_NEW) :] != _NEW)
-        statuses = ((row.memory_id, row.status) for row in map(_decoder.decode, changed))
-        self._inactive.update((name, status) for name, status in statuses if status != "active")
+        self._unnoted = list(self._parts.values())[::-1]
+        self._unplaced = dict.fromkeys(self._parts)
 
     def believe(self, hashes: Mapping[int, bytes]) -> None:
         self._hashes = dict(hashes)
 
-    def _part(self, part: int) -> list[msgspec.Raw]:
-        rows = (self._rows[name] for name in sorted(self._parts[part]))
-        return [row if isinstance(row, msgspec.Raw) else msgspec.Raw(_recorded(row)) for row in rows]
+    def _part_of(self, memory_id: str) -> _Part | None:
+        if memory_id not in self._noted and self._unnoted:
+            self._note(memory_id)
+        return self._noted.get(memory_id)
+
+    def _note(self, wanted: str = "") -> None:
+        """Note the parts of ids until that of a wanted one is; all, if there is none."""
+        with self._asking:
+            while self._unnoted and wanted not in self._noted:
+                self._noted.update(dict.fromkeys(self._unnoted[-1].sorts, self._unnoted[-1]))
+                self._unnoted.pop()  # only now, since other threads may look without waiting
+
+    def _known(self, memory_id: str) -> _Part:
+        if (part := self._part_of(memory_id)) is None:
+            raise KeyError(memory_id)
+        return part
 
     def _add(self, row: MemoryRow) -> None:
         self._put(row)
-        self._unplaced[row.iteration][row.memory_id] = None
+        if (unplaced := self._unplaced.setdefault(row.iteration, {})) is not None:
+            unplaced[row.memory_id] = None
 
     def _place_all(self) -> None:
         """Put into the views what has come since one was last looked at."""
         if not self._unplaced:
             return
-        with self._placing:
+        with self._asking:
             # By birth, since to put a row before others in a slice takes long.
-            parts = (map(self.row, self._unplaced[part]) for part in sorted(self._unplaced))
+            parts = (self._waiting(number) for number in sorted(self._unplaced))
             for row in chain.from_iterable(sorted(rows, key=attrgetter("birth", "memory_id")) for rows in parts):
                 self._counts[row.outcome] += 1
                 self._clients.update({row.origin.by} - {""})
@@ -306,7 +372,12 @@ class Memory:
                         (self._strategies, row.task_type) if is_strategy else (self._failures, row.question_id)
                     )
                     insort(latest.setdefault(key, []), (row.birth, row.memory_id))
-            self._unplaced = defaultdict(dict)  # only now, since other threads may look without waiting
+            self._unplaced = {}  # only now, since other threads may look without waiting
+
+    def _waiting(self, number: int) -> Iterable[MemoryRow]:
+        """Return the rows of a part that are in no view yet."""
+        part, ids = self._parts[number], self._unplaced[number]
+        return part.decoded() if ids is None else map(part.row, ids)
 
     def _place(self, row: MemoryRow) -> None:
         index = INDEXES.get(row.outcome)
@@ -323,26 +394,22 @@ class Memory:
         return next((row for row in rows if row.status != "quarantined"), None)
 
     def _put(self, row: MemoryRow) -> None:
-        name = row.memory_id
-        if name not in self._rows:
-            self._parts[row.iteration].append(name)
-            sort = row.outcome, row.kind, row.task_type
-            self._sorts[name] = self._equal.setdefault(sort, sort)
-        self._hashes.pop(row.iteration, None)
+        name, number = row.memory_id, row.iteration
+        part = self._parts.get(number) or self._parts.setdefault(number, _Part(self._equal))
         try:
-            self._rows[name] = _encoder.encode(row)
+            packed: _Row = _encoder.encode(row)
         except TypeError:  # a subject's text
-            self._rows[name] = row
-        if row.status == "active":
-            self._inactive.pop(name, None)
-        else:
-            self._inactive[name] = row.status
+            packed = row
+        part.put(name, (row.outcome, row.kind, row.task_type), packed)
+        self._noted[name] = part
+        self._hashes.pop(number, None)
 
     def _replace(self, row: MemoryRow, **changes: str) -> None:
         """Assign what later events say about a memory, and take it out of its slice or bring it back."""
         changed = msgspec.structs.replace(row, **changes)
         self._put(changed)
-        if row.memory_id in self._unplaced.get(row.iteration, ()):
+        unplaced = self._unplaced.get(row.iteration, ())
+        if unplaced is None or row.memory_id in unplaced:
             return
         # Slices hold active memories only, so that a search needs no mask.
         index = INDEXES.get(row.outcome)
@@ -359,15 +426,18 @@ class _Head(msgspec.Struct, array_like=True, gc=False):
     task_type: str
 
 
+_id, _sort = attrgetter("memory_id"), attrgetter("outcome", "kind", "task_type")
 _encoder = msgspec.msgpack.Encoder(order="sorted")  # as for digests, but refuses subjects' texts
-_decoder = msgspec.msgpack.Decoder(MemoryRow)
+_decoder, _part_decoder = msgspec.msgpack.Decoder(MemoryRow), msgspec.msgpack.Decoder(list[MemoryRow])
 _raws, _heads = msgspec.msgpack.Decoder(list[msgspec.Raw]), msgspec.msgpack.Decoder(list[_Head])
 _NEW = b"".join(map(encoded, ("active", "", 1)))
 """How a row ends that no later event was about: its status, what superseded it, and how often it was met."""
 
 
-def _recorded(row: bytes | MemoryRow) -> bytes:
-    return encoded(row) if isinstance(row, MemoryRow) else row
+def _recorded(row: _Row) -> msgspec.Raw:
+    if isinstance(row, msgspec.Raw):
+        return row
+    return msgspec.Raw(encoded(row) if isinstance(row, MemoryRow) else row)
 
 
 def plain(answer: str) -> str:

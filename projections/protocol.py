@@ -66,16 +66,9 @@ class Typed(Projection, Protocol):
 
 
 @runtime_checkable
-class Packed(Typed, Protocol):
-    """A projection that can also load its dump as `packed`: rows still encoded, since no key has to open any."""
-
-    packed: ClassVar[Any]
-
-
-@runtime_checkable
-class Parted(Packed, Protocol):
-    """A projection whose dump is in numbered parts, each of the types `dumped` and `packed`. Its digest is made of
-    their hashes, SHA-256 as encoded."""
+class Parted(Typed, Protocol):
+    """A projection whose dump is in numbered parts, each of the type `dumped`. It can also load a part that is still
+    encoded, where no key has to open it. Its digest is made of the parts' hashes, SHA-256 as encoded."""
 
     def believe(self, hashes: Mapping[int, bytes]) -> None:
         """Use these as the hashes of the parts just loaded, instead of computing them again."""

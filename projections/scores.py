@@ -57,6 +57,16 @@ class Scores:
         GuardDecided: ("iteration", "verdict"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
+    dumped: ClassVar[Any] = tuple[
+        dict[str, dict[int, dict[str, list[int]]]],
+        dict[int, dict[str, bool]],
+        dict[str, LastAsked],
+        dict[int, str],
+        dict[str, bool],
+        dict[str, tuple[int, str]],
+        dict[str, dict[int, int]],
+        dict[str, dict[int, int]],
+    ]
     order: ClassVar[Order] = "by_type"
 
     def __init__(self) -> None:
@@ -176,15 +186,9 @@ class Scores:
         return [self._counts, *anchors, self._unanswered, self._undecided]
 
     def load(self, dumped: Any) -> None:
-        counts, anchors, last, verdicts, bare, types, unanswered, undecided = dumped
-        self._counts = msgspec.convert(counts, dict[str, dict[int, dict[str, list[int]]]])
-        self._anchors = msgspec.convert(anchors, dict[int, dict[str, bool]])
-        self._last = msgspec.convert(last, dict[str, LastAsked])
-        self._verdicts = msgspec.convert(verdicts, dict[int, str])
-        self._bare = msgspec.convert(bare, dict[str, bool])
-        self._types = msgspec.convert(types, dict[str, tuple[int, str]])
-        self._unanswered = msgspec.convert(unanswered, dict[str, dict[int, int]])
-        self._undecided = msgspec.convert(undecided, dict[str, dict[int, int]])
+        typed = dumped if isinstance(dumped, tuple) else msgspec.convert(dumped, self.dumped)
+        self._counts, self._anchors, self._last, self._verdicts, self._bare, self._types, *apart = typed
+        self._unanswered, self._undecided = apart
 
     def _note_type(self, iteration: int, question_id: str, task_type: str) -> None:
         self._types[question_id] = max((iteration, task_type), self._types.get(question_id, (iteration, task_type)))

@@ -13,6 +13,9 @@ Rules
       asked for, and of progress a closed iteration leaves only its number.
     - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed:
       compression took longer than all the rest, and the files consist mostly of vectors, which hardly shrink.
+    - A file is mapped, not read, and every part is hashed before it is used. A part that a view keeps encoded takes
+      memory that the system can have back, and outlives the file's name. No file is ever changed in place: a process
+      that has it mapped would see that.
 
 Form
     the dumps of the views, one after another, some in parts; then the head: what they are of, and the size and SHA-256
@@ -20,6 +23,7 @@ Form
 """
 
 import hashlib
+import mmap
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -37,7 +41,7 @@ from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Digest, IterationClosed
 from mage_es.projections.fold import DIGESTED, UNCOVERED, Source, State, uncollected
 from mage_es.projections.progress import Progress
-from mage_es.projections.protocol import Packed, Parted, Projection, Typed
+from mage_es.projections.protocol import Parted, Projection, Typed
 
 COVERED = tuple(view for view in DIGESTED if view not in UNCOVERED)
 """The projections whose every field a digest covers."""
@@ -69,22 +73,21 @@ class _File(NamedTuple):
     path: Path
     head: _Head
 
-    def dump(self, name: str) -> dict[int, bytes] | None:
+    def dump(self, name: str) -> dict[int, memoryview] | None:
         """Return the parts of what was kept of a view, None if that is missing or not whole."""
-        parts, found = self.head.dumps.get(name), dict[int, bytes]()
+        parts, found = self.head.dumps.get(name), dict[int, memoryview]()
         try:
             with opened(self.path, LARGEST) as file:
-                end = file.seek(0, 2)
-                for number, part in (parts or {}).items():
-                    if not 0 <= part.start <= part.start + part.size <= end:
-                        return None
-                    file.seek(part.start)
-                    found[number] = file.read(part.size)
-                    # The hash comes first: what it does not cover is never decoded.
-                    if hashlib.sha256(found[number]).digest() != part.sha256:
-                        return None
-        except OSError:  # superseded by a newer one, and deleted
+                data = memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+        except (OSError, ValueError):  # superseded by a newer one, and deleted; or empty
             return None
+        for number, part in (parts or {}).items():
+            if not 0 <= part.start <= part.start + part.size <= len(data):
+                return None
+            found[number] = data[part.start : part.start + part.size]
+            # The hash comes first: what it does not cover is never decoded.
+            if hashlib.sha256(found[number]).digest() != part.sha256:
+                return None
         return None if parts is None else found
 
 
@@ -106,11 +109,9 @@ class _Kept(NamedTuple):
         if type(view) not in COVERED or (data := self.file.dump(view.name)) is None:
             return False
         keys, kind = self.source.keys, view.dumped if isinstance(view, Typed) else Any
-        if isinstance(view, Packed) and not keys:
-            kind = view.packed
         with uncollected():
             try:
-                dumped = _decoded(view, data, kind)
+                dumped = data if isinstance(view, Parted) and not keys else _decoded(view, data, kind)
                 view.load(keys.opened(dumped) if keys else dumped)
                 if isinstance(view, Parted):
                     view.believe({number: part.sha256 for number, part in self.file.head.dumps[view.name].items()})
@@ -119,7 +120,7 @@ class _Kept(NamedTuple):
                 return False
 
 
-def _decoded(view: Projection | type[Projection], data: Mapping[int, bytes], kind: Any = Any) -> Any:
+def _decoded(view: Projection | type[Projection], data: Mapping[int, memoryview], kind: Any = Any) -> Any:
     decoder = msgspec.msgpack.Decoder(kind)
     parts = {number: decoder.decode(part) for number, part in data.items()}
     return parts if isinstance(view, Parted) else parts[0]

@@ -11,7 +11,7 @@ Rules
 from __future__ import annotations
 
 import difflib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -24,7 +24,7 @@ from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, find_run
 from mage_es.engine.run.exams import Interval, by_question, exam_records, read_exam
-from mage_es.engine.run.memories import MemoryItem, item_in, others_of, sort_of, thing_of
+from mage_es.engine.run.memories import MemoryItem, item_in, kind_of, others_of, sort_of, thing_of
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.served.frozen import freeze
@@ -37,6 +37,8 @@ from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
 
 IN_USE = "active"
+_Sort = tuple[str, str, str]
+"""The outcome, the kind and the task type of a memory, see `sort_of`."""
 Fate = Literal["new", "gone", "superseded", "out of use", "back in use", "changed"]
 """What became of something learned: only on the later side, only on the earlier, or on both with another status."""
 
@@ -214,34 +216,54 @@ def _settings(was: _Side, now: _Side) -> Iterator[SettingDiff]:
 
 
 def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...], tuple[LearnedDiff, ...]]:
-    counts, found = Counter[tuple[Fate, str, str]](), list[LearnedDiff]()
-    for fate, name in _changed(was, now):
+    counts, found = defaultdict[Fate, Counter[_Sort]](Counter), list[LearnedDiff]()
+    listed, full = Counter[tuple[Fate, _Sort]](), defaultdict[Fate, set[_Sort]](set)
+    for fate, sorts in _changed(was, now):
+        counts[fate].update(sorts.values())
+        # Once enough of each sort are listed, the others are only counted.
+        if len(full[fate]) == len(counts[fate]):
+            continue
         side = was if fate == "gone" else now
-        counts[sort := (fate, *sort_of(side, name))] += 1
-        if counts[sort] <= top:
-            then, status = ((status_of(state, name) or "") for state in (was, now))
+        for name in sorted(sorts):
+            if listed[fate, sorts[name]] >= top:
+                full[fate].add(sorts[name])
+                continue
+            listed[fate, sorts[name]] += 1
+            then, status = (
+                "" if fate == missing else status_of(state, name) or ""
+                for state, missing in ((was, "new"), (now, "gone"))
+            )
             found.append(LearnedDiff(item=item_in(side, name, thing_of(side, name)), fate=fate, was=then, now=status))
     found.sort(key=lambda each: (each.fate, each.item.iteration, each.item.kind, each.item.memory_id))
     return tuple(
         LearnedCount(fate=fate, kind=kind, task_type=task_type, number=number)
-        for (fate, kind, task_type), number in sorted(counts.items())
+        for fate, kind, task_type, number in sorted(
+            (fate, kind_of(sort), sort[2], number)
+            for fate, counted in counts.items()
+            for sort, number in counted.items()
+        )
     ), tuple(found)
 
 
-def _changed(was: State, now: State) -> Iterator[tuple[Fate, str]]:
-    """Yield what became of each thing learned that differs, and its id."""
+def _changed(was: State, now: State) -> Iterator[tuple[Fate, Mapping[str, _Sort]]]:
+    """Yield what became of things learned that differ, and the sort of each by its id."""
     both = set[str]()
     for before, after in was.memory.unlike(now.memory):
-        both |= before & after
-        yield from (("gone", name) for name in sorted(before - after))
-        yield from (("new", name) for name in sorted(after - before))
+        both |= before.keys() & after.keys()
+        yield "gone", _without(before, after)
+        yield "new", _without(after, before)
     # Where no row differs, a decision on a proposal may: it is in no row.
-    both |= {*was.traffic.decided(), *now.traffic.decided()} & was.memory.ids() & now.memory.ids()
+    decided = {*was.traffic.decided(), *now.traffic.decided()}
+    both |= {name for name in decided if name in was.memory and name in now.memory}
     older, newer = (dict(others_of(state)).keys() for state in (was, now))
     for name in sorted(both | older | newer):
         fate = _fate(was, now, name) if (name in older) == (name in newer) else "new" if name in newer else "gone"
         if fate is not None:
-            yield fate, name
+            yield fate, {name: sort_of(was if fate == "gone" else now, name)}
+
+
+def _without(sorts: Mapping[str, _Sort], others: Mapping[str, _Sort]) -> Mapping[str, _Sort]:
+    return {name: sort for name, sort in sorts.items() if name not in others} if others else sorts
 
 
 def _fate(was: State, now: State, name: str) -> Fate | None:

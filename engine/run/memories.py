@@ -226,7 +226,7 @@ def ids_of(state: State) -> Set[str]:
 
 
 def thing_of(state: State, name: str) -> Any:
-    return state.memory.row(name) if name in state.memory.ids() else dict(others_of(state))[name]
+    return state.memory.row(name) if name in state.memory else dict(others_of(state))[name]
 
 
 def others_of(state: State) -> Iterator[tuple[str, Any]]:
@@ -237,13 +237,18 @@ def others_of(state: State) -> Iterator[tuple[str, Any]]:
         yield recipe.recipe_id if isinstance(recipe, ActionRecipeHarvested) else recipe.memory_id, recipe
 
 
-def sort_of(state: State, name: str) -> tuple[str, str]:
-    """Return the kind and the task type of something learned."""
-    if name in state.memory.ids():
-        outcome, kind, task_type = state.memory.sort_of(name)
-        return f"{outcome}/{kind}" if kind else outcome, task_type
+def sort_of(state: State, name: str) -> tuple[str, str, str]:
+    """Return the outcome, the kind and the task type of a memory; of anything else what it is, "", and its task
+    type."""
+    if name in state.memory:
+        return state.memory.sort_of(name)
     thing = thing_of(state, name)
-    return _KINDS.get(type(thing), "retrieval_recipe"), thing.task_type
+    return _KINDS.get(type(thing), "retrieval_recipe"), "", thing.task_type
+
+
+def kind_of(sort: tuple[str, str, str]) -> str:
+    outcome, kind, _ = sort
+    return f"{outcome}/{kind}" if kind else outcome
 
 
 def item_in(state: State, name: str, thing: Any) -> MemoryItem:
@@ -253,11 +258,11 @@ def item_in(state: State, name: str, thing: Any) -> MemoryItem:
             break
         if words := " ".join(each.split()):
             line = f"{line}{_SEPARATOR}{words}" if line else words
-    kind, task_type = sort_of(state, name)
+    sort = sort_of(state, name)
     return MemoryItem(
         memory_id=name,
-        kind=kind,
-        task_type=task_type,
+        kind=kind_of(sort),
+        task_type=sort[2],
         skill=thing.skill,
         iteration=thing.iteration,
         status=status_of(state, name) or "",

@@ -178,15 +178,18 @@ class LogReader:
         # The tail comes after every segment, so a hit there saves opening any.
         return unsealed[-1] if unsealed else self._sealed.last(cls, window)
 
-    def markers(self) -> dict[markers.Marker, int]:
-        """Return every marker that the log has, with its sequence number, in order."""
+    def _markers(self, marks: Reads) -> dict[markers.Marker, int]:
         found = (
-            (seq, markers.marker_of(event, self.vocabulary.marks))
-            for batches in self.batches(self.vocabulary.marks, newest_first=True)
+            (seq, markers.marker_of(event, marks))
+            for batches in self.batches(marks, newest_first=True)
             for batch in batches.values()
             for seq, event in zip(batch.seqs, batch.events, strict=True)
         )
         return {marker: seq for seq, marker in sorted(found, key=itemgetter(0)) if marker is not None}
+
+    def markers(self) -> dict[markers.Marker, int]:
+        """Return every marker that the log has, with its sequence number, in order."""
+        return self._markers(self.vocabulary.marks)
 
     def resolve(self, marker: str) -> int:
         """Return the sequence number that a marker means. Raises `UsageError` with near matches if it does not
@@ -197,11 +200,13 @@ class LogReader:
             return self.head.seq
         if wanted.kind == "seq" and 1 <= wanted.number <= self.head.seq:
             return wanted.number
-        present = self.markers()
+        # Iterations are named most, and phases end several times as often.
+        is_phase, marks = wanted.kind == "phase", self.vocabulary.marks
+        present = self._markers({cls: names for cls, names in marks.items() if len(names) == 1 + is_phase})
         if marker == "start":  # the first end of an iteration: a run that continues another opens with the other's
             wanted = next((each for each in present if each.kind == "iteration"), wanted)
         if wanted not in present:
-            raise markers.missing(wanted, present, run=self.run, last=self.head.seq)
+            raise markers.missing(wanted, self.markers(), run=self.run, last=self.head.seq)
         return present[wanted]
 
     def _unsealed(self, frames: list[Frame], reads: Reads, window: Range) -> Iterator[tuple[int, Event]]:

@@ -1,8 +1,9 @@
 """Reading sealed segments: whole records, or events with only the wanted fields."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -53,11 +54,8 @@ class Segment:
             plain = _opened(data, metadata=footer)
             self.footer = plain.metadata
             self.about = unpack((self.footer.metadata or {}).get(METADATA_KEY, b""), Description, name=name)
-            self._leaves: dict[str, list[int]] = {}
-            for place, path in enumerate(plain.column_paths):
-                for name in {path[0], ".".join(path[:2])}:  # a column as a whole, and each of its fields
-                    self._leaves.setdefault(name, []).append(place)
-            texts = [leaf for run in self.about.runs for leaf in self._texts(run)]
+            types = tuple((run.tag, run.version, run.fingerprint) for run in self.about.runs)
+            self._leaves, texts = _layout(tuple(map(tuple, plain.column_paths)), types, vocabulary)
             self._file = _opened(data, metadata=self.footer, read_dictionary=texts)
 
     def batches(self, reads: Reads, window: Range) -> dict[type[Event], Batch]:
@@ -110,15 +108,6 @@ class Segment:
         leaves = [leaf for name in {*names, "type"} for leaf in self._leaves[name]]
         table = self._file.read_all(column_indices=leaves, use_threads=False)
         return table.filter(pc.not_equal(table.column("type"), tag_of(SegmentSealed)))
-
-    def _texts(self, run: TypeRun) -> list[int]:
-        # Texts that are written and read with a dictionary cost a fraction.
-        cls = self._vocabulary.types.get(run.tag)
-        if cls is None or run.fingerprint != fingerprint(cls):
-            return []
-        column = column_of(run.tag, run.version)
-        names = (f"{column}.{name}" for name, shape in shapes_of(cls).items() if shape.kind == "str")
-        return [leaf for name in names for leaf in self._leaves[name]]
 
     def _rows(self, run: TypeRun, window: Range) -> _Rows:
         # The whole segment is wanted, as in every fold from the start: no need to read seq.
@@ -223,6 +212,26 @@ class Segment:
             yield
         except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
             raise LogDamaged(f"{self._name} cannot be read: {str(error).rstrip('.')}. {RESTORE}") from error
+
+
+@lru_cache(maxsize=8)  # of the segments of a log nearly all have the same
+def _layout(
+    paths: tuple[tuple[str, ...], ...], types: tuple[tuple[str, int, str], ...], vocabulary: Vocabulary
+) -> tuple[Mapping[str, list[int]], list[int]]:
+    """Return the leaves of each column and of each field of one, by name, and the leaves that are texts."""
+    leaves: dict[str, list[int]] = {}
+    for place, path in enumerate(paths):
+        for name in {path[0], ".".join(path[:2])}:  # a column as a whole, and each of its fields
+            leaves.setdefault(name, []).append(place)
+    # Texts that are written and read with a dictionary cost a fraction.
+    texts = []
+    for tag, version, stored in types:
+        cls = vocabulary.types.get(tag)
+        if cls is not None and stored == fingerprint(cls):
+            column = column_of(tag, version)
+            names = (f"{column}.{name}" for name, shape in shapes_of(cls).items() if shape.kind == "str")
+            texts += [leaf for name in names for leaf in leaves[name]]
+    return leaves, texts
 
 
 def _opened(data: bytes, **options: Any) -> pq.ParquetReader:

@@ -237,12 +237,59 @@ def test_the_digest_after_each_event_equals_that_of_the_rows() -> None:
             assert memory.digest() == digest_of_rows(memory.rows())
 
 
-def test_two_memories_are_unlike_in_the_iterations_of_which_a_row_differs() -> None:
-    events = [appended(name, iteration=number) for number, name in enumerate("abc")]
+def kept(memory: Memory) -> Memory:
+    """Return a memory as a snapshot has it, each part in one piece."""
+    loaded = Memory()
+    loaded.load({number: msgspec.msgpack.encode(part) for number, part in memory.dump().items()})
+    loaded.believe(memory.hashes())
+    return loaded
+
+
+def test_two_memories_are_unlike_in_the_rows_that_differ() -> None:
+    events = [appended(name, iteration=number // 2) for number, name in enumerate("abcd")]
     here, there = memory_of(*events), memory_of(*events[:2], quarantined("a"))
 
-    assert list(here.unlike(there)) == [({"a"}, {"a"}), ({"c"}, set())]
-    assert list(here.unlike(memory_of(*reversed(events)))) == []
+    for one, other in ((here, there), (kept(here), there), (here, kept(there)), (kept(here), kept(there))):
+        found = [(before.keys(), after.keys()) for before, after in one.unlike(other)]
+        assert found == [({"a"}, {"a"}), ({"c", "d"}, set())]
+        assert list(one.unlike(kept(memory_of(*reversed(events))))) == []
+
+
+@given(histories(), st.data())
+def test_a_memory_from_a_snapshot_answers_as_the_one_that_was_kept(stages: list[Stage], data: st.DataObject) -> None:
+    events = [event for event in flat(stages) if type(event) in Memory.reads]
+    cut = data.draw(st.integers(0, len(events)))
+    folded = memory_of(*events[:cut])
+    loaded = kept(folded)
+
+    for event in events[cut:]:
+        for memory in (folded, loaded):
+            memory.apply(event)
+    # In any order of questions, as each may be the first for which a part is split.
+    names = data.draw(st.permutations([*folded.ids(), "unknown"]))
+    for name in names:
+        assert (name in loaded) == (name in folded)
+        row = folded.row(name) if name in folded else None
+        assert loaded.status_of(name) == folded.status_of(name) == (row.status if row else "")
+        assert loaded.count_of(name) == folded.count_of(name) == (row.met if row else 0)
+        if row:
+            assert loaded.row(name) == row
+            assert loaded.sort_of(name) == folded.sort_of(name)
+    assert len(loaded) == len(folded) and loaded.ids() == folded.ids()
+    assert loaded.digest() == folded.digest()
+    for task_type in TASK_TYPES:
+        assert loaded.slice("success", task_type).ids == folded.slice("success", task_type).ids
+
+
+def test_what_was_kept_of_an_iteration_is_dumped_as_it_is_until_a_row_changes() -> None:
+    whole = memory_of(appended("a", iteration=1), appended("b", iteration=2))
+    loaded = kept(whole)
+    loaded.apply(quarantined("b"))
+
+    first, second = (bytes(msgspec.msgpack.encode(part)) for part in loaded.dump().values())
+    assert first == msgspec.msgpack.encode(whole.dump()[1])
+    assert second != msgspec.msgpack.encode(whole.dump()[2])
+    assert kept(loaded).row("b").status == "quarantined"
 
 
 def test_the_digest_after_a_load_is_made_of_the_hashes_that_were_believed_until_a_row_changes() -> None:

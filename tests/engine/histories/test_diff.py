@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -43,6 +44,19 @@ def test_all_that_was_learned_in_between_is_new_and_the_other_way_round_it_is_go
     assert {(each.kind, each.after, each.before) for each in forth.edges} == {
         (each.kind, each.before, each.after) for each in back.edges
     }
+
+
+def test_as_many_as_are_wanted_of_each_fate_kind_and_task_type_are_listed_and_all_counted(small_run: Run) -> None:
+    for at in (("start", "latest"), ("latest", "start")):
+        whole = diff(small_run, small_run, at=at, top=1000)
+        assert sum(each.number for each in whole.counts) == len(whole.learned) > 0
+        for top in (0, 1, 3):
+            listed, expected = Counter[object](), []
+            for each in whole.learned:
+                listed[sort := (each.fate, each.item.kind, each.item.task_type)] += 1
+                expected += [each] * (listed[sort] <= top)
+            report = diff(small_run, small_run, at=at, top=top)
+            assert report.counts == whole.counts and list(report.learned) == expected
 
 
 def test_arms_are_sorted_by_how_far_they_moved(small_run: Run) -> None:

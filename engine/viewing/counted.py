@@ -12,24 +12,62 @@ from mage_es.engine.viewing.card import Gain
 from mage_es.engine.viewing.learned import Learned
 from mage_es.engine.viewing.tables import Rows
 from mage_es.events import vocabulary as v
+from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Account, Ledger, Usage
 
 
+class Paid:
+    """What each account has cost, None if its price is unknown. A run has thousands of accounts and asks for their sum
+    at each stop, when only the newest have changed."""
+
+    def __init__(self) -> None:
+        self._places, self._costs = dict[Account, int](), list[float | None]()
+        self._sums: list[float] = [0]  # of the costs before each place
+        self._unknown = 0
+
+    def __setitem__(self, account: Account, usd: float | None) -> None:
+        place = self._places.setdefault(account, len(self._costs))
+        if place == len(self._costs):
+            self._costs.append(0.0)
+        self._unknown += (usd is None) - (self._costs[place] is None)
+        self._costs[place] = usd
+        del self._sums[place + 1 :]
+
+    def total(self) -> float | None:
+        """Return the sum, None if a price is unknown."""
+        for cost in self._costs[len(self._sums) - 1 :]:
+            self._sums.append(self._sums[-1] + (cost or 0))
+        return None if self._unknown else self._sums[-1]
+
+
 class Counted:
     """Tables whose rows change with nearly every event: an event only notes the rows, and `settle` reads them."""
 
-    reads = frozenset[type[Event]]({
-        *(v.BanditUpdated, v.ModelCalled, v.CallFailed, v.EmbeddingCalled),
-        *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried),
-    })  # fmt: skip
+    reads: Reads = {
+        v.BanditUpdated: ("bandit", "key", "arm"),
+        v.ModelCalled: Account._fields,
+        v.CallFailed: Account._fields[:5],
+        v.EmbeddingCalled: ("purpose", "iteration", "model"),
+        **dict.fromkeys((v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided), ("purpose", "iteration")),
+        v.AnswerCarried: ("iteration",),
+    }
 
     def __init__(self, state: State, learned: Learned, prices: Prices) -> None:
         self._state, self._learned, self._prices = state, learned, prices
-        self.scores = Rows("from to iteration purpose correct total unanswered undecided")
-        self.bandits = Rows("from to bandit key arm alpha_micro beta_micro pulls own")
-        self.cost = Rows(f"from to {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
+        counts = "from to iteration correct total unanswered undecided"
+        self.scores = Rows("from to iteration purpose correct total unanswered undecided", numbers=counts)
+        self.bandits = Rows(
+            "from to bandit key arm alpha_micro beta_micro pulls own",
+            numbers="from to alpha_micro beta_micro pulls own",
+            codes="bandit key arm",
+        )
+        self.cost = Rows(
+            f"from to {' '.join(Account._fields)} {' '.join(Usage._fields)} usd",
+            numbers=f"from to iteration {' '.join(Usage._fields)}",
+            codes="tier agent purpose model batched served_by",
+        )
         self.exam_cost = Rows(f"from exam {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
         self.overview = Rows(
             "from to marker closed fresh_correct fresh_total anchor_correct anchor_total guard open_iteration "
@@ -40,7 +78,7 @@ class Counted:
         self._pulled: dict[tuple[str, str, str], None] = {}
         self._pulls = Counter[tuple[str, str, str]]()
         self._called: dict[Account, None] = {}
-        self._usd: dict[Account, float | None] = {}
+        self._paid = Paid()
 
     def apply(self, seq: int, event: Event) -> None:
         """Note which rows an event changes."""
@@ -70,8 +108,8 @@ class Counted:
             self.bandits.put(arm, seq, *arm, *self._state.bandits.posterior(*arm), self._pulls[arm])
         for account in self._called:
             use = self._state.ledger.usage(account)
-            self._usd[account] = self._prices.paid(account, use)
-            self.cost.put(account, seq, *account, *use, self._usd[account])
+            usd = self._paid[account] = self._prices.paid(account, use)
+            self.cost.put(account, seq, *account, *use, usd)
         for changed in (self._scored, self._pulled, self._called):
             changed.clear()
 
@@ -86,15 +124,13 @@ class Counted:
         state, scores = self._state, self._state.scores
         closed, begun = state.progress.closed, state.progress.closed + 1
         calls = (state.ledger.total("execution").calls, state.ledger.total("guidance").calls)
-        costs = list(self._usd.values())
-        usd = None if None in costs else sum(filter(None, costs))
         series: tuple[tuple[v.Purpose, int], ...] = (("fresh", closed), ("anchor", closed), ("anchor", begun))
         # What an open iteration has asked so far measures nothing yet, so it never replaces a complete one.
         fresh, anchors, partial = (
             (scores.score(purpose, k).correct, scores.asked(purpose, k)) for purpose, k in series
         )
         told = (closed, *fresh, *anchors, scores.verdict(closed), begun if partial[1] else None, *partial)
-        sums = (*self._learned.sizes(), *calls, usd)
+        sums = (*self._learned.sizes(), *calls, self._paid.total())
         self.overview.put((), seq, marker, *told, *sums, *[None] * len(Gain._fields), 0)
 
     def examine(self, asked: Askings, exam: str, gain: Gain | None) -> None:

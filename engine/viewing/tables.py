@@ -126,7 +126,11 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["TIMED", "Rows", "columns_of", "packed", "picked", "places"]
+from mage_es.engine.viewing.columns import Codes, Numbers, Places
+from mage_es.events.segments import Reads
+from mage_es.events.vocabulary import Event
+
+__all__ = ["TIMED", "Rows", "columns_of", "hashed", "packed", "picked", "whole"]
 
 TIMED = ("from", "to")
 """The columns with which a table of intervals begins."""
@@ -135,13 +139,35 @@ _FEW = 2
 """A column of texts is packed if it has fewer distinct texts than its number of rows divided by this."""
 
 
-class Rows:
-    """A table under construction, column by column; rows are numbered from 0."""
+def whole(*types: type[Event]) -> Reads:
+    """Return these types with all their fields."""
+    return {cls: cls.__struct_fields__ for cls in types}
 
-    def __init__(self, names: str) -> None:
-        self.columns: dict[str, list[Any]] = {name: [] for name in names.split()}
+
+class Rows:
+    """A table under construction, column by column; rows are numbered from 0. The columns named in `numbers` hold
+    integers, those in `codes` values of which few differ; `others` are given, and the rest are lists. With `by_number`
+    keys are whole numbers from 0."""
+
+    def __init__(
+        self,
+        names: str,
+        *,
+        numbers: str = "",
+        codes: str = "",
+        others: Mapping[str, Any] | None = None,
+        by_number: bool = False,
+    ) -> None:
+        small = {name: Numbers() for name in numbers.split()} | {name: Codes() for name in codes.split()}
+        given = {**small, **(others or {})}
+        self.columns: dict[str, Any] = {name: given[name] if name in given else [] for name in names.split()}
         self._lists = tuple(self.columns.values())
-        self._open: dict[Hashable, int] = {}
+        self._open: Any = Places() if by_number else dict[Hashable, int]()
+
+    @classmethod
+    def of(cls, columns: dict[str, Any]) -> Rows:
+        """Return the table of these columns."""
+        return cls(" ".join(columns), others=columns)
 
     def __len__(self) -> int:
         return len(self._lists[0])
@@ -167,6 +193,11 @@ class Rows:
                 return
             self._lists[1][row] = seq
         self._open[key] = self.add(seq, None, *values)
+
+    def current(self, key: Hashable, name: str) -> Any:
+        """Return the value of a column that a key has now, None if it has none."""
+        row = self._open.get(key)
+        return None if row is None else self.columns[name][row]
 
     def end(self, key: Hashable, seq: int) -> None:
         """End a key's current interval at event `seq`, without a new value."""
@@ -199,12 +230,9 @@ def picked(columns: Mapping[str, Sequence[Any]], rows: Sequence[int]) -> dict[st
     return packed({"row": rows, **kept}, 0, len(rows) - 1)
 
 
-def places(names: Sequence[str], chunks: int) -> list[list[int]]:
-    """Return which of these names, given by their rows, are in each chunk of `asked`."""
-    found: list[list[int]] = [[] for _ in range(chunks)]
-    for row, name in enumerate(names):
-        found[int.from_bytes(name.encode()) % _PRIME % chunks].append(row)
-    return found
+def hashed(name: str) -> int:
+    """Return the number of an id by which the chunk of `asked` is found that has it."""
+    return int.from_bytes(name.encode()) % _PRIME
 
 
 def _packed(values: Sequence[Any]) -> Collection[Any]:

@@ -1,0 +1,167 @@
+"""Columns of long tables, each as a sequence that takes a few bytes a row."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.integer[Any]]
+
+
+class _Column(Sequence[Any]):
+    """A sequence made of what `cut` returns."""
+
+    @overload
+    def __getitem__(self, place: int) -> Any: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Any]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return self.cut(*place.indices(len(self))[:2])
+        (found,) = self.cut(place, place + 1) if place >= 0 else self.cut(len(self) + place, len(self) + place + 1)
+        return found
+
+    def cut(self, first: int, end: int) -> list[Any]:
+        """Return the values from row `first` up to row `end`."""
+        raise NotImplementedError
+
+
+class Numbers(_Column):
+    """Integers, or None; one of the array's own kind, of which the least means None."""
+
+    def __init__(self, values: array[int] | Integers | None = None) -> None:
+        self._values: Any = array("q") if values is None else values
+        self._none = -1 << (8 * self._values.itemsize - 1)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __setitem__(self, row: int, value: int | None) -> None:
+        self._values[row] = self._none if value is None else value
+
+    def append(self, value: int | None) -> None:
+        self._values.append(self._none if value is None else value)
+
+    def cut(self, first: int, end: int) -> list[Any]:
+        none = self._none
+        return [None if value == none else value for value in self._values[first:end].tolist()]
+
+    def numbers(self) -> Integers:
+        """Return the array; it may not be appended to while this is in use."""
+        return np.asarray(self._values)
+
+
+class Codes(_Column):
+    """Values of which few differ, each kept once."""
+
+    def __init__(self, codes: Integers | None = None, of: Iterable[Hashable] = ()) -> None:
+        self._codes: Any = array("i") if codes is None else codes
+        self._of = list(of)
+        self._places = {value: place for place, value in enumerate(self._of)}
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def __setitem__(self, row: int, value: Hashable) -> None:
+        self._codes[row] = self._place(value)
+
+    def append(self, value: Hashable) -> None:
+        self._codes.append(self._place(value))
+
+    def cut(self, first: int, end: int) -> list[Any]:
+        return list(map(self._of.__getitem__, self._codes[first:end].tolist()))
+
+    def among(self, *values: Hashable) -> NDArray[np.bool_]:
+        """Return of each row whether it has one of these values."""
+        return np.isin(np.asarray(self._codes), [place for value, place in self._places.items() if value in values])
+
+    def _place(self, value: Hashable) -> int:
+        place = self._places.get(value)
+        if place is None:
+            place = self._places[value] = len(self._of)
+            self._of.append(value)
+        return place
+
+
+class Texts(_Column):
+    """Texts in one row of bytes."""
+
+    def __init__(self) -> None:
+        self._data, self._ends = bytearray(), array("q", [0])
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def append(self, text: str) -> None:
+        self._data += text.encode()
+        self._ends.append(len(self._data))
+
+    def cut(self, first: int, end: int) -> list[Any]:
+        ends = self._ends[first : end + 1]
+        return [self._data[a:b].decode() for a, b in zip(ends, ends[1:], strict=False)]
+
+
+class Borrowed(_Column):
+    """Texts that mostly are those of another column: each is a text of its own, or a row there, with a prefix."""
+
+    def __init__(self, of: Sequence[str], prefix: str = "") -> None:
+        self._of, self._prefix, self._own, self._rows = of, prefix, list[str](), array("q")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __setitem__(self, row: int, text: str) -> None:
+        self._own.append(text)
+        self._rows[row] = -len(self._own)
+
+    def append(self, text: str | int) -> None:
+        self._rows.append(0)
+        if isinstance(text, str):
+            self[len(self) - 1] = text
+        else:
+            self._rows[-1] = text
+
+    def cut(self, first: int, end: int) -> list[Any]:
+        return [f"{self._prefix}{self._of[row]}" if row >= 0 else self._own[-1 - row] for row in self._rows[first:end]]
+
+
+class Made(_Column):
+    """Values that are made of a range of rows when they are asked for."""
+
+    def __init__(self, rows: int, make: Callable[[int, int], list[Any]]) -> None:
+        self._rows, self.cut = rows, make  # type: ignore[method-assign]
+
+    def __len__(self) -> int:
+        return self._rows
+
+
+class Floats(_Column):
+    """Floats, all there from the beginning."""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def cut(self, first: int, end: int) -> list[Any]:
+        found: list[Any] = self._values[first:end].tolist()
+        return found
+
+
+class Places:
+    """A row for each number from 0, or none: a mapping of a few bytes an entry."""
+
+    def __init__(self) -> None:
+        self._rows = array("i")
+
+    def get(self, key: int) -> int | None:
+        return self._rows[key] if key < len(self._rows) and self._rows[key] >= 0 else None
+
+    def __setitem__(self, key: int, row: int) -> None:
+        self._rows.extend([-1] * (key + 1 - len(self._rows)))
+        self._rows[key] = row

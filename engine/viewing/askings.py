@@ -107,9 +107,7 @@ class Askings:
         self._decisions = list[tuple[int, v.GuardDecided, int | None]]()
         self._accepted: dict[int, int] = {}
         self._joined = False
-        self.questions = Rows(
-            "id split task_type title asked wrong unanswered undecided changed", codes="split task_type"
-        )
+        self.questions = Rows("id split task_type title asked wrong unanswered undecided changed")
         self.askings = Rows(
             "from judged to question iteration purpose exam task_type skill verdict carried verdict_of score_micro "
             "template search_arm routing_arm memories seq"
@@ -241,6 +239,8 @@ class Askings:
         facts = np.concatenate([np.zeros(0, _FACT), *self._facts])
         self._facts.clear()
         order = np.lexsort((facts["seq"], facts["log"]))
+        ids = list(self.rows)
+        self.questions.columns.update({"id": ids, "title": [""] * len(ids)})
         places = np.empty(len(order), np.int64)  # where what was collected is in order
         places[order] = np.arange(len(order))
         facts = facts[order]
@@ -252,6 +252,7 @@ class Askings:
         judged = facts["is_judged"]
         right[asking[judged]] = facts["verdict"][judged] == _CORRECT
         self.uses.join(places, asking, carried, right, len(self._memories))
+        self.questions = Rows.of(self.questions.columns)
         for seq, event, rolled_to in self._decisions:
             self._decide(seq, event, rolled_to)
 
@@ -288,21 +289,25 @@ class Askings:
 
     def _numbered(self, found: Batches) -> dict[type[Event], _Ints]:
         """Return the questions of these events as rows; those that are new get theirs in order."""
-        new = list[tuple[int, str]]()
-        columns = {cls: batch.columns.column("question_id") for cls, batch in found.items()}
-        for cls, column in columns.items():
-            if cls is v.BundleTrimmed:
-                continue
-            values, known = column.distinct(), self._known(column)
-            unknown = np.flatnonzero(known < 0)
-            codes, firsts = np.unique(column.codes()[unknown], return_index=True)
-            seqs = np.asarray(found[cls].seqs)[unknown[firsts]].tolist()
-            new += zip(seqs, map(values.__getitem__, codes.tolist()), strict=True)
+        new, found_rows = list[tuple[int, str]](), dict[type[Event], tuple[_Ints, list[str], _Ints]]()
+        for cls, batch in found.items():
+            column = batch.columns.column("question_id")
+            names, codes = column.distinct(), column.codes()
+            rows = np.array([self.rows.get(name, -1) for name in names], np.int64)
+            found_rows[cls] = rows, names, codes
+            if cls is not v.BundleTrimmed:
+                unknown = np.flatnonzero(rows[codes] < 0)
+                firsts, places = np.unique(codes[unknown], return_index=True)
+                seqs = np.asarray(batch.seqs)[unknown[places]].tolist()
+                new += zip(seqs, map(names.__getitem__, firsts.tolist()), strict=True)
         for _, name in sorted(new):
             if name not in self.rows:
-                self.rows[name] = self.questions.add(name, "", "", "", 0, 0, 0, 0, 0)
+                self.rows[name] = len(self.rows)
                 self.hashes.append(hashed(name))
-        return {cls: self._known(column) for cls, column in columns.items()}
+        for rows, names, _ in found_rows.values():
+            for place in np.flatnonzero(rows < 0).tolist():
+                rows[place] = self.rows.get(names[place], -1)
+        return {cls: rows[codes] for cls, (rows, _, codes) in found_rows.items()}
 
     def _known(self, column: Column) -> _Ints:
         return np.array([self.rows.get(name, -1) for name in column.distinct()], np.int64)[column.codes()]
@@ -380,10 +385,10 @@ class Askings:
         self.ended = Numbers(ended)
         questions = first["question"].astype(np.int64)
         self._by_question = np.argsort(questions, kind="stable").astype(np.int32)
-        self._first = np.searchsorted(questions[self._by_question], np.arange(len(self.questions) + 1))
+        self._first = np.searchsorted(questions[self._by_question], np.arange(len(self.rows) + 1))
         columns = self.questions.columns
         for name, field, values in (("task_type", "task_type", words), ("split", "purpose", map(_split, words))):
-            last = np.zeros(len(self.questions), np.int32)
+            last = np.zeros(len(self.rows), np.int32)
             last[questions] = first[field]
             columns[name] = Codes(last, values)
         decided = asking[carries][~begins[carries]]
@@ -434,7 +439,7 @@ class Askings:
             "unanswered": answered & (verdict == _UNANSWERED),
             "undecided": is_asked & (verdict == _UNDECIDED),
         }
-        columns, questions = self.questions.columns, len(self.questions)
+        columns, questions = self.questions.columns, len(self.rows)
         for name, which in counts.items():
             columns[name] = Numbers(np.bincount(facts["question"][which], minlength=questions))
         columns["changed"] = Numbers(np.bincount(facts["question"][changed], minlength=questions))

@@ -20,14 +20,16 @@ class _Column(Sequence[Any]):
     @overload
     def __getitem__(self, place: slice) -> list[Any]: ...
     def __getitem__(self, place: int | slice) -> Any:
-        if isinstance(place, slice):
-            return self.cut(*place.indices(len(self))[:2])
-        (found,) = self.cut(place, place + 1) if place >= 0 else self.cut(len(self) + place, len(self) + place + 1)
-        return found
+        return self.cut(*place.indices(len(self))[:2]) if isinstance(place, slice) else self.one(place)
 
     def cut(self, first: int, end: int) -> list[Any]:
         """Return the values from row `first` up to row `end`."""
         raise NotImplementedError
+
+    def one(self, row: int) -> Any:
+        row = row if row >= 0 else len(self) + row
+        (found,) = self.cut(row, row + 1)
+        return found
 
 
 class Numbers(_Column):
@@ -46,9 +48,16 @@ class Numbers(_Column):
     def append(self, value: int | None) -> None:
         self._values.append(self._none if value is None else value)
 
+    def extend(self, values: Iterable[int | None]) -> None:
+        self._values.extend([self._none if value is None else value for value in values])
+
     def cut(self, first: int, end: int) -> list[Any]:
         none = self._none
         return [None if value == none else value for value in self._values[first:end].tolist()]
+
+    def one(self, row: int) -> int | None:
+        value = int(self._values[row])
+        return None if value == self._none else value
 
     def numbers(self) -> Integers:
         """Return the array; it may not be appended to while this is in use."""
@@ -72,8 +81,14 @@ class Codes(_Column):
     def append(self, value: Hashable) -> None:
         self._codes.append(self._place(value))
 
+    def extend(self, values: Iterable[Hashable]) -> None:
+        self._codes.extend(list(map(self._place, values)))
+
     def cut(self, first: int, end: int) -> list[Any]:
         return list(map(self._of.__getitem__, self._codes[first:end].tolist()))
+
+    def one(self, row: int) -> Any:
+        return self._of[self._codes[row]]
 
     def among(self, *values: Hashable) -> NDArray[np.bool_]:
         """Return of each row whether it has one of these values."""
@@ -96,9 +111,13 @@ class Texts(_Column):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
+    def extend(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self._data += text.encode()
+            self._ends.append(len(self._data))
+
     def append(self, text: str) -> None:
-        self._data += text.encode()
-        self._ends.append(len(self._data))
+        self.extend((text,))
 
     def cut(self, first: int, end: int) -> list[Any]:
         ends = self._ends[first : end + 1]
@@ -115,18 +134,20 @@ class Borrowed(_Column):
         return len(self._rows)
 
     def __setitem__(self, row: int, text: str) -> None:
-        self._own.append(text)
-        self._rows[row] = -len(self._own)
+        self._rows[row] = self._keep(text)
+
+    def extend(self, texts: Iterable[str | int]) -> None:
+        self._rows.extend([self._keep(text) if isinstance(text, str) else text for text in texts])
 
     def append(self, text: str | int) -> None:
-        self._rows.append(0)
-        if isinstance(text, str):
-            self[len(self) - 1] = text
-        else:
-            self._rows[-1] = text
+        self.extend((text,))
 
     def cut(self, first: int, end: int) -> list[Any]:
         return [f"{self._prefix}{self._of[row]}" if row >= 0 else self._own[-1 - row] for row in self._rows[first:end]]
+
+    def _keep(self, text: str) -> int:
+        self._own.append(text)
+        return -len(self._own)
 
 
 class Made(_Column):

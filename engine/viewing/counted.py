@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from mage_es.engine.run.pricing import Prices
@@ -16,6 +18,10 @@ from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Account, Ledger, Usage
+
+
+_arm: attrgetter[tuple[str, str, str]] = attrgetter("bandit", "key", "arm")
+_caller: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)
 
 
 class Paid:
@@ -77,26 +83,39 @@ class Counted:
         self._scored: dict[tuple[Any, int], None] = {}
         self._pulled: dict[tuple[str, str, str], None] = {}
         self._pulls = Counter[tuple[str, str, str]]()
-        self._called: dict[Account, None] = {}
+        self._called: dict[tuple[Any, ...], None] = {}
+        # By type, not by `match`: most events of a log pass here.
+        self._notes: dict[type[Event], Callable[[Any], None]] = {
+            v.BanditUpdated: self._pull,
+            v.ModelCalled: self._call,
+            **dict.fromkeys((v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided), self._score),
+            **dict.fromkeys((v.CallFailed, v.EmbeddingCalled, v.AnswerCarried), self._note),
+        }
         self._paid = Paid()
 
     def apply(self, seq: int, event: Event) -> None:
         """Note which rows an event changes."""
+        self._notes[type(event)](event)
+
+    def _pull(self, event: Any) -> None:
+        arm = _arm(event)
+        self._pulled[arm] = None
+        self._pulls[arm] += 1
+
+    def _score(self, event: Any) -> None:
+        self._scored[event.purpose, event.iteration] = None
+
+    def _call(self, event: Any) -> None:
+        self._called[_caller(event)] = None
+
+    def _note(self, event: Event) -> None:
         match event:
-            case v.BanditUpdated():
-                self._pulled[event.bandit, event.key, event.arm] = None
-                self._pulls[event.bandit, event.key, event.arm] += 1
-            case v.ModelCalled() | v.CallFailed():
-                who = (event.tier, event.agent, event.purpose, event.iteration, event.model)
-                how = (event.batched, event.served_by) if isinstance(event, v.ModelCalled) else ()
-                self._called[Account(*who, *how)] = None
+            case v.CallFailed():
+                self._called[event.tier, event.agent, event.purpose, event.iteration, event.model, False, ""] = None
             case v.EmbeddingCalled():
-                self._called[Account("embedder", "", event.purpose, event.iteration, event.model)] = None
-            case v.AnswerUnanswered() | v.AnswerUndecided():
-                self._scored[event.purpose, event.iteration] = None
-            case v.AnswerJudged() | v.AnswerCarried():
-                purpose = event.purpose if isinstance(event, v.AnswerJudged) else "anchor"
-                self._scored[purpose, event.iteration] = None
+                self._called["embedder", "", event.purpose, event.iteration, event.model, False, ""] = None
+            case v.AnswerCarried():
+                self._scored["anchor", event.iteration] = None
 
     def settle(self, seq: int) -> None:
         """Read the changed rows from the state, as of just after event `seq`."""
@@ -106,7 +125,8 @@ class Counted:
             self.scores.put((purpose, k), seq, k, purpose, *scores.score(purpose, k), *apart)
         for arm in self._pulled:
             self.bandits.put(arm, seq, *arm, *self._state.bandits.posterior(*arm), self._pulls[arm])
-        for account in self._called:
+        for called in self._called:
+            account = Account(*called)
             use = self._state.ledger.usage(account)
             usd = self._paid[account] = self._prices.paid(account, use)
             self.cost.put(account, seq, *account, *use, usd)

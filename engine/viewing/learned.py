@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from mage_es.engine.rules.quarantine import OUT_OF_USE, reviewed, status_of
 from mage_es.engine.run.memories import item_in, kind_of, lesson_of, one_line
@@ -49,6 +49,20 @@ class Fates:
                 self._met[name] = event.count
 
 
+class _Thing(NamedTuple):
+    """Something learned, as its row has it. `seq` is the number of its event."""
+
+    seq: int
+    name: str
+    kind: str
+    task_type: str
+    skill: str
+    iteration: int
+    phase: str
+    text: str
+    question: str
+
+
 class Learned:
     """Tables of everything that changes later prompts. `rows` are the memories by id, `seqs` the events that appended
     them, with their numbers in the log, below 1 in what it goes on from."""
@@ -73,6 +87,7 @@ class Learned:
         self.seqs = array("q")
         self.fates, self._others = Fates(), set[str]()  # of what was learned, what is no memory
         self._questions: dict[int, str] = {}
+        self._new, self._statuses = list[_Thing](), list[str]()
         self._counts = Counter[str]()
         self._nodes, self._own_nodes = dict[str, int](), array("i")
         self._pruned = self._edges = 0
@@ -109,12 +124,17 @@ class Learned:
 
     def apply(self, seq: int, event: Event) -> None:
         """Take in an event that the state has already taken in; below 1, one that the log took from another."""
+        if isinstance(event, v.MemoryAppended):
+            self._append(seq, event)
+            return
+        self._add_new()
         if getattr(event, "memory_id", "") in self.rows:
             self.fates.apply(event)
         self._apply(max(0, seq), seq, event)
 
     def resolve(self, asked: Mapping[str, int]) -> None:
         """Fill in the questions of the memories since the last call, as far as they were asked by now."""
+        self._add_new()
         questions, waiting = self.memories.columns["question"], dict[int, str]()
         for row, name in self._questions.items():
             if (question := asked.get(name)) is not None:
@@ -125,8 +145,6 @@ class Learned:
 
     def _apply(self, seq: int, number: int, event: Event) -> None:
         match event:
-            case v.MemoryAppended():
-                self._append(seq, number, event)
             case v.SlotsRolledBack():
                 self._slots(seq, self._state.graph.skills())
             case v.MasteryUpdated() | v.SkillRefined():
@@ -136,11 +154,11 @@ class Learned:
             case v.MemoryReinforced(memory_id=name) | v.PatternSupported(memory_id=name):
                 self._status(seq, name)
             case v.ToolAuthored(tool_id=name) | v.RetrievalRecipeAuthored(memory_id=name):
-                self._author(seq, number, name, event)
+                self._author(number, name, event)
             case v.ActionRecipeHarvested(recipe_id=name):
-                self._author(seq, number, name, event, question=event.question_id)
+                self._author(number, name, event, question=event.question_id)
             case v.PatternAbstracted(memory_id=name):
-                self._author(seq, number, name, self._state.patterns.pattern(name))
+                self._author(number, name, self._state.patterns.pattern(name))
             case v.SkillCreated() | v.TaskTypeCreated() | v.EntitySeen() | v.ObservationRecorded():
                 self._named(seq, event)
             case v.TaskContextOpened():
@@ -151,6 +169,7 @@ class Learned:
     def sizes(self) -> tuple[int, int, int, int, int]:
         """Return how many memories can be shown, are kept out of prompts and are stored in all, and how many nodes and
         edges the graph has now."""
+        self._add_new()
         held = (self._counts["active"], sum(self._counts[status] for status in OUT_OF_USE), len(self.rows))
         return *held, len(self.nodes) - self._pruned, self._edges
 
@@ -203,52 +222,60 @@ class Learned:
             described = graph.description(f"skill/{skill}")
             self.mastery.put(skill, seq, skill, slots.mastery(skill), *counts, *texts, described)
 
-    def _append(self, seq: int, number: int, memory: v.MemoryAppended) -> None:
-        if memory.memory_id in self.rows:  # equal contents
-            return
-        about = (kind_of(memory.outcome, memory.kind), memory.task_type, memory.skill)
-        when, text = (memory.iteration, memory.phase), one_line(lesson_of(memory))
-        self._remember(seq, number, memory.memory_id, about, when, text, node="memory", question=memory.question_id)
-        self._status(seq, memory.memory_id)
+    def _append(self, seq: int, memory: v.MemoryAppended) -> None:
+        if (name := memory.memory_id) not in self.rows:  # otherwise equal contents
+            self.rows[name] = len(self.rows)
+            kind, text = kind_of(memory.outcome, memory.kind), one_line(lesson_of(memory))
+            about = (kind, memory.task_type, memory.skill, memory.iteration, memory.phase)
+            self._new.append(_Thing(seq, name, *about, text, memory.question_id))
+            self._statuses.append(reviewed(self._state, name, self.fates.of(name)[0]))
 
-    def _author(self, seq: int, number: int, name: str, thing: Any, *, question: str = "") -> None:
+    def _add_new(self) -> None:
+        """Add the memories since the last event about anything else: they come in runs, which are added at once."""
+        if self._new:
+            first, nothing = len(self.memories), [None] * len(self._new)
+            self._remember(self._new, "memory")
+            rows, seqs = range(first, len(self.memories)), self.memories.columns["from"][first:]
+            once = [1] * len(rows)
+            self.memory_states.begin(rows, seqs, rows, self._statuses, nothing, once, nothing, nothing, nothing)
+            self._counts.update(self._statuses)
+            self._new, self._statuses = [], []
+
+    def _author(self, seq: int, name: str, thing: Any, *, question: str = "") -> None:
         if name not in self.rows:  # otherwise a tool that was written again, or equal contents
+            self.rows[name] = len(self.rows)
             self._others.add(name)
             item = item_in(self._state, name, thing)
-            about, when = (item.kind, item.task_type, item.skill), (item.iteration, getattr(thing, "phase", "evolve"))
-            node = _NODES.get(item.kind, "memory")
-            self._remember(seq, number, name, about, when, item.text, node=node, question=question)
-        self._status(seq, name)
+            about = (item.kind, item.task_type, item.skill, item.iteration, getattr(thing, "phase", "evolve"))
+            self._remember([_Thing(seq, name, *about, item.text, question)], _NODES.get(item.kind, "memory"))
+        self._status(max(0, seq), name)
 
-    def _remember(
-        self,
-        seq: int,
-        number: int,
-        name: str,
-        about: tuple[str, str, str],
-        when: tuple[int, str],
-        text: str,
-        *,
-        node: str,
-        question: str,
-    ) -> None:
-        row = self.rows[name] = self.memories.add(seq, name, *about, None, *when, line(text), 0, 0)
-        self.seqs.append(number)
-        if question:
-            self._questions[row] = question
-        place = self._nodes.get(f"{node}/{name}")
-        if place is None:
-            place = self._new_node(
-                seq, row if node == "memory" else f"{node}/{name}", node, row if text else line(name)
-            )
-            if node != "memory":
-                self._nodes[f"{node}/{name}"] = place
-        elif text:
-            self.nodes.columns["label"][place] = line(text)
-        self._own_nodes.append(place)
-        for kind, end, plain in (("exercises", "skill", about[2]), ("about", "task_type", about[1])):
-            if plain and (target := self._nodes.get(f"{end}/{plain}")) is not None:
-                self.edges.add(seq, place, target, kind, "", 1.0, True)
+    def _remember(self, things: Sequence[_Thing], node: str) -> None:
+        """Add rows for what was learned, with their nodes, of one kind, and edges."""
+        numbers, names, kinds, types, skills, iterations, phases, texts, questions = zip(*things, strict=True)
+        seqs, lines, zeros = [max(0, seq) for seq in numbers], list(map(line, texts)), [0] * len(things)
+        told = (kinds, types, skills, [None] * len(things), iterations, phases, lines, zeros, zeros)
+        rows = range(first := self.memories.extend(seqs, names, *told), first + len(things))
+        self.seqs.extend(numbers)
+        self._questions |= {row: name for row, name in zip(rows, questions, strict=True) if name}
+        for row, seq, name, text in zip(rows, seqs, names, lines, strict=True):
+            place = self._nodes.get(whole := f"{node}/{name}")
+            if place is None:
+                is_memory = node == "memory"
+                place = self._new_node(seq, row if is_memory else whole, node, row if text else line(name))
+                if not is_memory:
+                    self._nodes[whole] = place
+            elif text:  # an edge named it before
+                self.nodes.columns["label"][place] = text
+            self._own_nodes.append(place)
+        edges = [
+            (seq, place, target, kind)
+            for seq, place, *ends in zip(seqs, self._own_nodes[first:], skills, types, strict=True)
+            for kind, end, plain in (("exercises", "skill", ends[0]), ("about", "task_type", ends[1]))
+            if plain and (target := self._nodes.get(f"{end}/{plain}")) is not None
+        ]
+        if edges:
+            self.edges.extend(*zip(*edges, strict=True), [""] * len(edges), [1.0] * len(edges), [True] * len(edges))
 
     def _status(self, seq: int, name: str) -> None:
         if (number := self.rows.get(name)) is None:  # an id that no projection has

@@ -94,21 +94,20 @@ class Life:
         self._sorted: tuple[Any, ...] = ()
         self._causes = list[tuple[int, NDArray[np.uint32]]]()
         folded = self._folded()
+        self._folds: dict[type[Event], list[Callable[[Event], None]]] = {}
+        for view, reads in folded:
+            for cls in reads:
+                self._folds.setdefault(cls, []).append(view.apply)
         self._readers: dict[type[Event], list[Callable[[int, Event], None]]] = {}
-        self._past: dict[type[Event], list[Callable[[int, Event], None]]] = {}
         for reads, apply in (
-            *((reads, _unnumbered(view)) for view, reads in folded),
             (self.learned.reads, self.learned.apply),
             (Askings.singly, self.asked.apply),
             (self.counted.reads, self.counted.apply),
             (whole(*_MARKED), self._mark),
             (whole(*_SERVED), self._serve),
         ):
-            is_past = apply not in (self.asked.apply, self._mark, self._serve)
             for cls in reads:
                 self._readers.setdefault(cls, []).append(apply)
-                if is_past:
-                    self._past.setdefault(cls, []).append(apply)
         books: tuple[Reads, ...] = (self.learned.reads, Askings.singly, Askings.reads, self.counted.reads)
         self.reads = _union(*(reads for _, reads in folded), *books, whole(*_MARKED), whole(*_SERVED))
 
@@ -122,22 +121,31 @@ class Life:
         if not batches:
             return
         firsts = sorted((batch.seqs[0], place, cls) for place, (cls, batch) in enumerate(batches.items()))
-        if firsts[0][0] < 1:  # from the log that this one goes on from: it holds from event 0 on
-            for seq, event in _merged(batches, self._past):
-                for apply in self._past[type(event)]:
-                    apply(seq, event)
-            return
-        self._types.update(dict.fromkeys(cls for *_, cls in firsts))
-        self._note(batches)
-        for seq, event in _merged(batches, self._readers):
-            self.seq = seq
+        is_past = firsts[0][0] < 1  # from the log that this one goes on from: it holds from event 0 on
+        if is_past:
+            books = (self.learned, self.counted)
+            readers = {cls: [book.apply for book in books if cls in book.reads] for cls in batches}
+        else:
+            readers = self._readers
+            self._types.update(dict.fromkeys(cls for *_, cls in firsts))
+            self._note(batches)
+        steps = {cls: (self._folds.get(cls, ()), readers.get(cls, ())) for cls in self._folds.keys() | readers.keys()}
+        stops = frozenset[type[Event]]() if is_past else _STOPS
+        is_exact = self.exact and not is_past
+        for seq, event in _merged(batches, steps):
             cls = type(event)
-            for apply in self._readers[cls]:
+            folds, applies = steps[cls]
+            for fold in folds:
+                fold(event)
+            for apply in applies:
                 apply(seq, event)
-            if cls in _STOPS:
+            if cls in stops:
+                self.seq = seq
                 self.stop()
-            elif self.exact:
+            elif is_exact:
                 self.counted.settle(seq)
+        if is_past:
+            return
         self.seq = max(batch.seqs[-1] for batch in batches.values())
         self.asked.take(batches)
         self.learned.resolve(self.asked.rows)
@@ -248,11 +256,6 @@ def _union(*many: Reads) -> Reads:
         for cls, names in reads.items():
             fields.setdefault(cls, {}).update(dict.fromkeys(names))
     return {cls: tuple(names) for cls, names in fields.items()}
-
-
-def _unnumbered(view: Projection) -> Callable[[int, Event], None]:
-    apply = view.apply
-    return lambda seq, event: apply(event)
 
 
 def _merged(batches: Batches, types: Container[type[Event]]) -> Iterator[tuple[int, Event]]:

@@ -109,7 +109,7 @@ class Column:
 
     def distinct(self) -> list[Any]:
         """Return the value of each code, and maybe others that no row here has."""
-        values: list[Any] = self._encoded().dictionary.to_pylist()
+        values: list[Any] = self._encoded().dictionary.to_numpy(zero_copy_only=False).tolist()
         return values
 
     def sizes(self) -> NDArray[np.int64]:

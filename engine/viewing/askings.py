@@ -7,8 +7,8 @@ together once: what belongs to one asking has the same log, iteration, purpose a
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class Askings:
     """Tables of what was asked. `ended` has the event, in its own log, that settled an asking (0 for none), `uses` the
     prompts that showed a memory; `episodes` counts those that ended. The tables are there once all logs were taken."""
 
-    reads: Reads = {
+    reads: ClassVar[Reads] = {
         v.QuestionPlanned: (
             *(*_ABOUT, "task_type", "skill", "template", "search_arm", "routing_arm"),
             *("memories", "principles", "action_recipes", "tool_id", "recipe_id", "coin", "left_out"),
@@ -88,7 +88,7 @@ class Askings:
         v.BundleTrimmed: (*_ABOUT, "memory_id"),
     }
     """What is taken as columns."""
-    singly: Reads = whole(v.AnswerCarried, v.GuardDecided, v.SlotsRolledBack, v.ExamOpened, v.ExamClosed)
+    singly: ClassVar[Reads] = whole(v.AnswerCarried, v.GuardDecided, v.SlotsRolledBack, v.ExamOpened, v.ExamClosed)
     """What is applied one by one."""
 
     def __init__(self, state: State, memories: Mapping[str, int]) -> None:
@@ -148,7 +148,9 @@ class Askings:
             facts = np.zeros(len(batch), _FACT)
             facts["log"], facts["seq"] = log, batch.seqs
             facts["iteration"] = batch.columns.column("iteration").numbers()
-            facts["purpose"] = self._words_of(batch, "purpose") if "purpose" in self.reads[cls] else self._word("anchor")
+            facts["purpose"] = (
+                self._words_of(batch, "purpose") if "purpose" in self.reads[cls] else self._word("anchor")
+            )
             if cls is v.QuestionPlanned:
                 facts["question"] = questions[cls]
                 self._plan(facts, batch)
@@ -157,7 +159,9 @@ class Askings:
                 self._settle(facts, cls, batch)
             elif cls is v.BundleTrimmed:
                 facts["kind"], facts["question"] = _SHOWED, questions[cls]
-                self.uses.trim(self._count + np.arange(len(batch)), self._memories_of(batch.columns.column("memory_id")))
+                self.uses.trim(
+                    self._count + np.arange(len(batch)), self._memories_of(batch.columns.column("memory_id"))
+                )
             else:
                 facts["kind"], facts["question"] = _SHOWED, self._known(batch.columns.column("episode_id"))
                 names = batch.columns.column("memories")
@@ -263,7 +267,10 @@ class Askings:
         for field in ("task_type", "skill", "template", "search_arm", "routing_arm"):
             facts[field] = self._words_of(batch, field)
         hits, left = columns.column("memories"), columns.column("left_out")
-        shown = [_items(hits, "memory_id"), *(_items(columns.column(name)) for name in ("principles", "action_recipes"))]
+        shown = [
+            _items(hits, "memory_id"),
+            *(_items(columns.column(name)) for name in ("principles", "action_recipes")),
+        ]
         shown += [(np.arange(len(batch)), columns.column(name)) for name in ("tool_id", "recipe_id")]
         plans, memories = self._once(shown)
         facts["memories"] = np.bincount(plans, minlength=len(batch))
@@ -411,9 +418,7 @@ class Askings:
                 found[row] = anchors[place] if before == _NONE else before
         return found
 
-    def _ends(
-        self, facts: NDArray[Any], shown: _Ints, settles: NDArray[np.bool_], asking: _Ints
-    ) -> _Ints:
+    def _ends(self, facts: NDArray[Any], shown: _Ints, settles: NDArray[np.bool_], asking: _Ints) -> _Ints:
         """Return when the next verdict on the question of each asking came, and count the verdicts by question."""
         ends = np.full(int(asking.max(initial=-1)) + 1, _NONE)
         series = self._series(facts)

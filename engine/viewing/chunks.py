@@ -349,7 +349,7 @@ class Viewed:
             assert isinstance(event, v.MemoryAppended)
             if (name := event.memory_id) in learned.rows and first <= learned.rows[name] <= last:
                 fate = learned.fates.of(name)
-                found.setdefault(name, MemoryRow(*msgspec.structs.astuple(event), *fate))
+                found.setdefault(name, MemoryRow(*(*msgspec.structs.astuple(event), *fate)))
         return found
 
     def _text(self, name: str, thing: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -121,7 +122,7 @@ class Texts(_Column):
 
     def cut(self, first: int, end: int) -> list[Any]:
         ends = self._ends[first : end + 1]
-        return [self._data[a:b].decode() for a, b in zip(ends, ends[1:], strict=False)]
+        return [self._data[a:b].decode() for a, b in pairwise(ends)]
 
 
 class Borrowed(_Column):
@@ -154,10 +155,13 @@ class Made(_Column):
     """Values that are made of a range of rows when they are asked for."""
 
     def __init__(self, rows: int, make: Callable[[int, int], list[Any]]) -> None:
-        self._rows, self.cut = rows, make  # type: ignore[method-assign]
+        self._rows, self._make = rows, make
 
     def __len__(self) -> int:
         return self._rows
+
+    def cut(self, first: int, end: int) -> list[Any]:
+        return self._make(first, end)
 
 
 class Floats(_Column):

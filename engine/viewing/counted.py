@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.viewing.askings import Askings
@@ -18,7 +18,6 @@ from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Account, Ledger, Usage
-
 
 _arm: attrgetter[tuple[str, str, str]] = attrgetter("bandit", "key", "arm")
 _caller: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)
@@ -51,7 +50,7 @@ class Paid:
 class Counted:
     """Tables whose rows change with nearly every event: an event only notes the rows, and `settle` reads them."""
 
-    reads: Reads = {
+    reads: ClassVar[Reads] = {
         v.BanditUpdated: ("bandit", "key", "arm"),
         v.ModelCalled: Account._fields,
         v.CallFailed: Account._fields[:5],

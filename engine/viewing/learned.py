@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from mage_es.engine.rules.quarantine import OUT_OF_USE, reviewed, status_of
 from mage_es.engine.run.memories import item_in, kind_of, lesson_of, one_line
@@ -67,7 +67,7 @@ class Learned:
     """Tables of everything that changes later prompts. `rows` are the memories by id, `seqs` the events that appended
     them, with their numbers in the log, below 1 in what it goes on from."""
 
-    reads: Reads = {
+    reads: ClassVar[Reads] = {
         v.MemoryAppended: (
             *("memory_id", "outcome", "kind", "task_type", "skill", "question_id", "question", "reasoning", "answer"),
             *("iteration", "phase"),

@@ -44,6 +44,7 @@ _MADE_OF: tuple[type[Event], ...] = (v.AnswerJudged, v.ModelCalled)
 _SERVED: tuple[type[Event], ...] = (v.InferenceOpened, v.InferenceClosed, v.FeedbackGiven)
 _PROGRESS: Reads = {v.IterationClosed: ("iteration",), v.RunFinished: ("iterations",)}
 """What is read of progress: not the work of an iteration, which no table shows."""
+Readers = dict[type[Event], list[Callable[[int, Event], None]]]
 HEADERS = ("causation_seq", "event_id")
 """The columns of the header that are read of every event."""
 _OPENED = ("inference", "session", "key", "shape", "model", "treatment", "task_type", "arm", "probability")
@@ -98,7 +99,7 @@ class Life:
         for view, reads in folded:
             for cls in reads:
                 self._folds.setdefault(cls, []).append(view.apply)
-        self._readers: dict[type[Event], list[Callable[[int, Event], None]]] = {}
+        self._readers: Readers = {}
         for reads, apply in (
             (self.learned.reads, self.learned.apply),
             (Askings.singly, self.asked.apply),
@@ -123,8 +124,8 @@ class Life:
         firsts = sorted((batch.seqs[0], place, cls) for place, (cls, batch) in enumerate(batches.items()))
         is_past = firsts[0][0] < 1  # from the log that this one goes on from: it holds from event 0 on
         if is_past:
-            books = (self.learned, self.counted)
-            readers = {cls: [book.apply for book in books if cls in book.reads] for cls in batches}
+            books: tuple[Learned | Counted, ...] = (self.learned, self.counted)
+            readers: Readers = {cls: [book.apply for book in books if cls in book.reads] for cls in batches}
         else:
             readers = self._readers
             self._types.update(dict.fromkeys(cls for *_, cls in firsts))
@@ -208,6 +209,7 @@ class Life:
         self.stop()
         known = np.concatenate([np.zeros(0, np.uint64), *self._facts])
         seqs = np.concatenate([np.zeros(0, np.int64), *self._fact_seqs])
+        self._facts, self._fact_seqs = [], []
         order = np.argsort(known, kind="stable")
         self._sorted = (known[order], seqs[order])
 

@@ -160,7 +160,7 @@ class Rows:
     ) -> None:
         small = {name: Numbers() for name in numbers.split()} | {name: Codes() for name in codes.split()}
         given = {**small, **(others or {})}
-        self._columns: dict[str, Any] = {name: given[name] if name in given else [] for name in names.split()}
+        self._columns: dict[str, Any] = {name: given.get(name, []) for name in names.split()}
         self._places = {name: place for place, name in enumerate(self._columns)}
         self._rows = len(next(iter(self._columns.values())))
         self._new: list[list[Any]] = []  # the last rows: to add many at once is cheaper

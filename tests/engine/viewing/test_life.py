@@ -11,11 +11,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.rules.quarantine import status_of
-from mage_es.engine.run.memories import items_of
+from mage_es.engine.run.memories import Uses, asking_of, items_of
+from mage_es.engine.viewing.counted import Paid
 from mage_es.engine.viewing.life import HEADERS, Life, lives
 from mage_es.events.segments.batches import batches_of
-from mage_es.events.vocabulary import AnswerUnanswered, BundleTrimmed, QuestionPlanned, Record
+from mage_es.events.vocabulary import (
+    MICRO,
+    AnswerJudged,
+    AnswerUndecided,
+    AnswerUnanswered,
+    BundleTrimmed,
+    QuestionPlanned,
+    Record,
+)
 from mage_es.projections.fold import State
+from mage_es.projections.ledger import Account
 from mage_es.projections.questions import EVOLVING, History
 from tests.kit.stages import Stage, flat, folded
 from tests.kit.strategies import histories, history
@@ -181,6 +191,46 @@ def test_each_interval_of_a_key_ends_where_its_next_begins(stages: list[Stage]) 
             assert key not in ends or ends[key] == row["from"]
             assert row["to"] is None or row["to"] > row["from"]
             ends[key] = row["to"]
+
+
+@settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@given(histories())
+def test_the_prompts_that_showed_a_memory_are_those_that_are_found_event_by_event(stages: list[Stage]) -> None:
+    found = records(stages)
+    life, uses, asked = lived(found, Life()), Uses(), dict[tuple[int, str, str], int]()
+    rows = {row["seq"]: number for number, row in enumerate(map(life.asked.askings.at, range(len(life.asked.askings))))}
+    for record in found:
+        event = record.event
+        if isinstance(event, QuestionPlanned):
+            asked[asking_of(event)] = rows[record.seq]
+        if isinstance(event, Uses.reads) and asking_of(event) in asked:
+            uses.take(asked[asking_of(event)], event)
+    for name, row in life.learned.rows.items():
+        assert life.asked.uses.of(row) == uses.of(name)
+    assert life.asked.uses.prompts().tolist() == [len(uses.of(name).shown) for name in life.learned.rows]
+    assert life.asked.uses.right().tolist() == [uses.of(name).right.correct for name in life.learned.rows]
+
+
+def test_an_asking_that_was_left_open_and_then_decided_holds_on() -> None:
+    events = flat(history(seed=3, iterations=1, questions=4))
+    plan = next(event for event in events if isinstance(event, QuestionPlanned) and event.purpose == "fresh")
+    again = msgspec.structs.replace(plan, iteration=9)
+    about = {"iteration": 9, "purpose": "fresh", "question_id": plan.question_id}
+    about |= {"task_type": plan.task_type, "skill": plan.skill, "answer": ""}
+    undecided = AnswerUndecided(**about, problem="the judge gave no verdict")
+    judged = AnswerJudged(**about, score_micro=MICRO, correct=True, strict=False, judge="rule")
+    life = lived(records([Stage(9, "evaluate", (*events, again, undecided, judged))]), Life())
+    row = life.asked.askings.at(len(life.asked.askings) - 1)
+    assert (row["verdict"], row["judged"], row["to"]) == ("correct", life.seq, None)
+
+
+def test_what_is_paid_is_the_sum_of_all_accounts_however_often_one_changes() -> None:
+    paid, costs = Paid(), dict[Account, float | None]()
+    for number, usd in ((0, 0.1), (1, 0.2), (2, 0.3), (1, None), (0, 0.7), (1, 0.4), (3, 0.0)):
+        account = Account("execution", "Learner", "fresh", number, "m")
+        paid[account] = costs[account] = usd
+        known = [cost for cost in costs.values() if cost is not None]
+        assert paid.total() == (sum(known) if len(known) == len(costs) else None)
 
 
 def test_a_memory_that_did_not_fit_was_not_shown_and_a_lost_question_is_neither_right_nor_wrong() -> None:

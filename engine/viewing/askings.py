@@ -71,6 +71,16 @@ class _Log(NamedTuple):
     until: int
 
 
+class _Decision(NamedTuple):
+    """What the guard decided, on which answers to anchors, and to which iteration it went back."""
+
+    seq: int
+    event: v.GuardDecided
+    now: dict[str, bool]
+    then: dict[str, bool]
+    rolled_to: int | None
+
+
 class Askings:
     """Tables of what was asked. `ended` has the event, in its own log, that settled an asking (0 for none), `uses` the
     prompts that showed a memory; `episodes` counts those that ended. The tables are there once all logs were taken."""
@@ -104,7 +114,7 @@ class Askings:
         self._logs = [_Log(-1, 0, 0)]
         self._facts, self._count = list[NDArray[Any]](), 0
         self._carries = list[tuple[int, int]]()
-        self._decisions = list[tuple[int, v.GuardDecided, int | None]]()
+        self._decisions = list[_Decision]()
         self._accepted: dict[int, int] = {}
         self._joined = False
         self.questions = Rows("id split task_type title asked wrong unanswered undecided changed")
@@ -127,10 +137,11 @@ class Askings:
             case v.AnswerCarried():
                 self._carries.append(self._carried_from(event))
             case v.GuardDecided():
-                self._decisions.append((seq, event, None))
+                now, then = (dict(self._state.scores.anchor_answers(k)) for k in (event.iteration, event.against))
+                self._decisions.append(_Decision(seq, event, now, then, None))
                 self._accepted.clear()
-            case v.SlotsRolledBack() if self._decisions and self._decisions[-1][1].iteration == event.iteration:
-                self._decisions[-1] = (*self._decisions[-1][:2], event.to_iteration)
+            case v.SlotsRolledBack() if self._decisions and self._decisions[-1].event.iteration == event.iteration:
+                self._decisions[-1] = self._decisions[-1]._replace(rolled_to=event.to_iteration)
             case v.ExamOpened():
                 told = (event.exam, event.marker, event.head_seq, event.control, event.execution)
                 self.exam_rows[event.exam] = self.exams.add(seq, None, *told, 0, 0, 0, 0, None, None, None, "")
@@ -257,8 +268,8 @@ class Askings:
         right[asking[judged]] = facts["verdict"][judged] == _CORRECT
         self.uses.join(places, asking, carried, right, len(self._memories))
         self.questions = Rows.of(self.questions.columns)
-        for seq, event, rolled_to in self._decisions:
-            self._decide(seq, event, rolled_to)
+        for decision in self._decisions:
+            self._decide(*decision)
 
     # Collecting
 
@@ -464,8 +475,14 @@ class Askings:
         found: _Ints = np.where(facts["log"] == 0, words[facts["purpose"]], logs[facts["log"]])
         return found
 
-    def _decide(self, seq: int, event: v.GuardDecided, rolled_to: int | None) -> None:
-        now, then = (self._state.scores.anchor_answers(k) for k in (event.iteration, event.against))
+    def _decide(
+        self,
+        seq: int,
+        event: v.GuardDecided,
+        now: dict[str, bool],
+        then: dict[str, bool],
+        rolled_to: int | None,
+    ) -> None:
         unasked = {name for name in now if (event.iteration, self.rows.get(name, -1)) in self._decided}
         now = {name: right for name, right in now.items() if name not in unasked}
         both = sorted(now.keys() & then.keys())

@@ -29,6 +29,8 @@ class _Column(Sequence[Any]):
 
     def one(self, row: int) -> Any:
         row = row if row >= 0 else len(self) + row
+        if not 0 <= row < len(self):
+            raise IndexError(row)
         (found,) = self.cut(row, row + 1)
         return found
 

@@ -130,6 +130,8 @@ class Life:
             readers = self._readers
             self._types.update(dict.fromkeys(cls for *_, cls in firsts))
             self._note(batches)
+            if self.exact:  # also what was there before the first event
+                self.counted.settle(firsts[0][0])
         steps = {cls: (self._folds.get(cls, ()), readers.get(cls, ())) for cls in self._folds.keys() | readers.keys()}
         stops = frozenset[type[Event]]() if is_past else _STOPS
         is_exact = self.exact and not is_past

@@ -30,10 +30,14 @@ class _Pairs:
         self._found.clear()
         return facts, memories
 
-    def sort(self, askings: _Ints, memories: _Ints, count: int) -> None:
-        """Keep these askings, each once for a memory, in this order."""
+    def sort(self, askings: _Ints, memories: _Ints, carried: NDArray[np.bool_], count: int) -> None:
+        """Keep these askings of memories, in this order, but those that were never asked."""
         order = np.argsort(memories, kind="stable")
-        self._askings, memories = askings[order].astype(np.int32), memories[order]
+        askings, memories = askings[order], memories[order]
+        # The steps of an episode show a memory again and again.
+        is_same = (askings[1:] == askings[:-1]) & (memories[1:] == memories[:-1])
+        kept = ~np.concatenate(([False], is_same))[: len(askings)] & ~carried[askings]
+        self._askings, memories = askings[kept].astype(np.int32), memories[kept]
         self._first = np.searchsorted(memories, np.arange(count + 1))
 
     def of(self, memory: int) -> NDArray[np.int32]:
@@ -85,16 +89,11 @@ class Shown:
             at, names = at[order], names[order]
             rows = asking[at]
             kept = rows >= 0
-            kept[kept] = ~carried[rows[kept]]
             if trims and pairs is self._shown:
                 known = np.isin(rows, [row for row, _ in trims])
                 for place in np.flatnonzero(known & kept).tolist():
                     kept[place] = trims.get((rows[place], names[place]), -1) < at[place]
-            rows, names = rows[kept], names[kept]
-            # The steps of an episode show a memory again and again.
-            _, first = np.unique(rows << 32 | names, return_index=True)
-            first.sort()
-            pairs.sort(rows[first], names[first], memories)
+            pairs.sort(rows[kept], names[kept], carried, memories)
 
     def of(self, memory: int) -> Quoted:
         shown, coined, left = (pairs.of(memory) for pairs in (self._shown, self._coined, self._left))

@@ -18,8 +18,8 @@ from mage_es.events.segments.batches import batches_of
 from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,
-    AnswerUndecided,
     AnswerUnanswered,
+    AnswerUndecided,
     BundleTrimmed,
     QuestionPlanned,
     Record,

@@ -314,7 +314,7 @@ class Viewed:
 
     def _exchanges(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         columns = {name: values[first : last + 1] for name, values in self._life.inferences.columns.items()}
-        since, until = columns["from"][0], max(columns["from"][-1], *filter(None, columns["closed"]))
+        since, until = columns["from"][0], max((columns["from"][-1], *filter(None, columns["closed"])))
         assert self._reader
         said = dict[str, dict[str, str]]()
         for record in self._reader.records({v.InferenceOpened, v.InferenceClosed}, since=since, until=until):

@@ -135,6 +135,8 @@ __all__ = ["TIMED", "Rows", "columns_of", "hashed", "packed", "picked", "whole"]
 TIMED = ("from", "to")
 """The columns with which a table of intervals begins."""
 _PRIME = 1_000_003
+_AT_ONCE = 2000
+"""How many new rows wait at most: as lists they take ten times the room."""
 _FEW = 2
 """A column of texts is packed if it has fewer distinct texts than its number of rows divided by this."""
 
@@ -185,6 +187,8 @@ class Rows:
 
     def add(self, *values: Any) -> int:
         """Append a row and return its number."""
+        if len(self._new) == _AT_ONCE:
+            _ = self.columns  # takes them in
         self._new.append([*values])
         self._rows += 1
         return self._rows - 1

@@ -238,7 +238,7 @@ def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...]
     return tuple(
         LearnedCount(fate=fate, kind=kind, task_type=task_type, number=number)
         for fate, kind, task_type, number in sorted(
-            (fate, kind_of(sort), sort[2], number)
+            (fate, kind_of(sort[0], sort[1]), sort[2], number)
             for fate, counted in counts.items()
             for sort, number in counted.items()
         )

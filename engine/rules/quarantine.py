@@ -86,10 +86,7 @@ def status_of(state: State, name: str) -> str | None:
     if nothing has that id."""
     # Ids are hashes of contents, so each is of one kind only and the order here decides nothing.
     if status := state.memory.status_of(name):
-        if (decided := state.traffic.verdict(name)) in ("waiting", "approved", "rejected"):
-            # What was approved is in use while a publish tries it.
-            return decided if status == QUARANTINED else "active"
-        return status
+        return reviewed(state, name, status)
     if any(view.is_quarantined(name) for view in (state.tools, state.recipes, state.patterns)):
         return QUARANTINED
     if pattern := state.patterns.pattern(name):
@@ -98,3 +95,11 @@ def status_of(state: State, name: str) -> str | None:
         return "active" if tool.active else "failed"
     known = (getattr(recipe, "memory_id", "") or getattr(recipe, "recipe_id", "") for recipe in state.recipes.recipes())
     return "active" if name in known else None
+
+
+def reviewed(state: State, name: str, status: str) -> str:
+    """Return the status of a memory that has this one in the projection: a proposal's is what was decided on it."""
+    if (decided := state.traffic.verdict(name)) in ("waiting", "approved", "rejected"):
+        # What was approved is in use while a publish tries it.
+        return decided if status == QUARANTINED else "active"
+    return status

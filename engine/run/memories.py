@@ -29,6 +29,7 @@ from mage_es.events.vocabulary import (
     BundleTrimmed,
     EpisodeStepped,
     Event,
+    MemoryAppended,
     MemoryQuarantined,
     MemoryReleased,
     MemorySuperseded,
@@ -246,28 +247,33 @@ def sort_of(state: State, name: str) -> tuple[str, str, str]:
     return _KINDS.get(type(thing), "retrieval_recipe"), "", thing.task_type
 
 
-def kind_of(sort: tuple[str, str, str]) -> str:
-    outcome, kind, _ = sort
+def kind_of(outcome: str, kind: str) -> str:
+    """Return the kind of something learned as it is shown."""
     return f"{outcome}/{kind}" if kind else outcome
 
 
-def item_in(state: State, name: str, thing: Any) -> MemoryItem:
+def one_line(text: str) -> str:
+    """Return the beginning of a text, its lines beside each other."""
     line = ""
-    for each in text_of(thing).splitlines():
+    for each in text.splitlines():
         if len(line) > _TEXT_WIDTH:  # the rest is cut off
             break
         if words := " ".join(each.split()):
             line = f"{line}{_SEPARATOR}{words}" if line else words
-    sort = sort_of(state, name)
+    return line if len(line) <= _TEXT_WIDTH else line[: _TEXT_WIDTH - 3] + "..."
+
+
+def item_in(state: State, name: str, thing: Any) -> MemoryItem:
+    outcome, kind, task_type = sort_of(state, name)
     return MemoryItem(
         memory_id=name,
-        kind=kind_of(sort),
-        task_type=sort[2],
+        kind=kind_of(outcome, kind),
+        task_type=task_type,
         skill=thing.skill,
         iteration=thing.iteration,
         status=status_of(state, name) or "",
         met=thing.met if isinstance(thing, MemoryRow) else 1,
-        text=line if len(line) <= _TEXT_WIDTH else line[: _TEXT_WIDTH - 3] + "...",
+        text=one_line(text_of(thing)),
     )
 
 
@@ -286,7 +292,7 @@ def text_of(thing: Any) -> str:
             return str(thing.query_template)
 
 
-def lesson_of(memory: MemoryRow) -> str:
+def lesson_of(memory: MemoryRow | MemoryAppended) -> str:
     """Return what a memory teaches: its reasoning, or else the answer to its question."""
     return memory.reasoning or f"{memory.question} → {memory.answer}"
 

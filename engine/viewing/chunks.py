@@ -20,22 +20,25 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from mage_es import __version__
 from mage_es.engine.config import Config, parse
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.exams import ExamRecord, exam_records, learner_of
 from mage_es.engine.run.inheriting import inheritance, is_merged
-from mage_es.engine.run.memories import things_of
+from mage_es.engine.run.memories import others_of
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import baseline_of
 from mage_es.engine.run.worth import PairedEffect, effects
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.viewing.answers import Rendered
 from mage_es.engine.viewing.card import card_of, gain_of, pair_of
-from mage_es.engine.viewing.life import EXACT, Life, lives
+from mage_es.engine.viewing.columns import Floats, Numbers
+from mage_es.engine.viewing.life import EXACT, HEADERS, Life, lives
 from mage_es.engine.viewing.positions import positions
-from mage_es.engine.viewing.tables import columns_of, packed, picked, places
+from mage_es.engine.viewing.tables import columns_of, packed, picked
 from mage_es.engine.viewing.verdict import beside, verdict
 from mage_es.engine.viewing.windows import Windows
 from mage_es.events import vocabulary as v
@@ -43,6 +46,8 @@ from mage_es.events.care import repair_log
 from mage_es.events.errors import LogDamaged, LogError, MageError, PrerequisiteError, UnknownEvent
 from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log import LogReader
+from mage_es.events.segments import Batches, Reads
+from mage_es.projections.memory import MemoryRow
 
 __all__ = ["Viewed", "script"]
 
@@ -61,8 +66,6 @@ _SIZE = 20_000
 """How many rows a chunk of any other table has."""
 _WAITED_FOR = {"answers": 20}
 """The same on a server, where someone is waiting for a prompt."""
-_TOLD = 5000
-"""How many events are read between two reports of progress."""
 _LEVEL = 3
 _LONGEST_BYTES = 64
 """Most bytes of a field that a payload shows; for longer ones it gives the length."""
@@ -112,7 +115,7 @@ class Viewed:
         self._data_dir, self._benchmark = data_dir, benchmark
         self._lock = threading.Lock()
         self._reader: LogReader | None = None
-        self._life, self._problem = Life(), ""
+        self._life, self._problem, self._times = Life(), "", [0]
         self._exams: list[ExamRecord] = []
         self._known: dict[str, v.QuestionText] = {}
         self._answers: Rendered | None = None
@@ -129,17 +132,15 @@ class Viewed:
         self._again = self._asked_again()
         self.stamp = self._stamp()
         self._types = {name: place for place, name in enumerate(self._life.types())}
-        self._things = dict(things_of(self._life.state))
-        nodes, edges = self._life.learned.nodes.columns, self._life.learned.edges.columns
-        nodes["x"], nodes["y"] = positions(nodes, edges)
-        columns = self._life.learned.memories.columns
-        columns["question"] = [self._life.asked.rows.get(name) for name in columns["question"]]
-        uses = [self._life.asked.uses.of(name) for name in columns["id"]]
-        columns["prompts"] = [len(use.shown) for use in uses]
-        columns["right"] = [use.right.correct for use in uses]
-        self._tables = {name: dict(rows.columns) for name, rows in self._life.tables().items()}
-        self._tables["askings"] = self._life.asked.named()
-        self._askings = self._tables["questions"].pop("askings")
+        self._others = dict(others_of(self._life.state))
+        tables, learned, asked = self._life.tables(), self._life.learned, self._life.asked
+        nodes = learned.nodes.columns
+        edges = (learned.edges.columns[name] for name in ("source", "target", "kind"))
+        nodes["x"], nodes["y"] = map(Floats, positions(nodes["kind"], *edges))
+        learned.memories.columns["prompts"] = Numbers(asked.uses.prompts())
+        learned.memories.columns["right"] = Numbers(asked.uses.right())
+        self._tables = {name: dict(rows.columns) for name, rows in tables.items()}
+        self._tables["askings"] = asked.named()
         self._rows = {name: len(next(iter(columns.values()))) for name, columns in self._tables.items()}
         self._rows |= {"events": self._life.seq, "texts": self._rows["memories"], "asked": self._rows["questions"]}
         self._rows |= {"answers": self._rows["askings"], "exchanges": self._rows["inferences"], "verify": 1}
@@ -156,7 +157,7 @@ class Viewed:
                 self._live(LogReader(log, opened=self._opened), tell, until=whole_seq)
                 return whole_seq
         except (MageError, OSError):  # without FORMAT, for example, nothing can be distinguished
-            self._life, self._reader = Life(), None
+            self._life, self._reader, self._times = Life(), None, [0]
         return 0
 
     def _live(self, reader: LogReader, tell: Callable[[float], None] | None, *, until: int = 0) -> None:
@@ -164,29 +165,30 @@ class Viewed:
         self._reader, self._windows = reader, Windows(reader, whole=self._whole)
         if self._whole and last > EXACT:
             self._checked = beside(self.run)
-        self._life = life = Life(exact=last <= EXACT, prices=self._prices)
+        self._life = life = Life(exact=last <= EXACT, prices=self._prices, run=reader.run)
 
-        def told(records: Iterator[v.Record]) -> Iterator[v.Record]:
-            for record in records:
-                if tell and record.seq > 0 and record.seq % _TOLD == 0:
-                    tell(record.seq / last)
-                yield record
+        def told() -> Iterator[Batches]:
+            for batches in reader.batches(life.reads, until=last, headers=HEADERS):
+                yield batches
+                if tell:
+                    tell(life.seq / last)
 
         try:
-            lives(told(reader.records(until=last)), life)
+            lives(told(), life)
         except UnknownEvent as error:  # what came before it is shown
             self._problem = str(error)
-            life.stop()
+        self._times = [record.ts_us for seq in (1, life.seq) for record in reader.records(since=seq, until=seq)]
         learner = learner_of(reader)
         self._exams = [record for record in exam_records(reader) if record.opened.exam in life.asked.exam_rows]
         for exam in self._exams:
             opened = exam.opened
             try:
-                ledger = life.asked.take_exam(opened.exam, exam.log(self.run).records())
+                ledger = life.asked.take_exam(opened.exam, exam.log(self.run))
             except (LogError, OSError) as error:
                 life.asked.lose_exam(opened.exam, str(error))
                 continue
             life.counted.book(life.asked, opened.exam, ledger)
+        life.asked.join()
         closed, columns = list[ExamRecord](), life.asked.exams.columns
         ends = {name: seq for name, seq in zip(columns["exam"], columns["closed"], strict=True) if seq}
         for exam in sorted((exam for exam in self._exams if exam.closed), key=lambda each: ends[each.opened.exam]):
@@ -249,7 +251,7 @@ class Viewed:
         if run != self.name:
             raise KeyError(name)
         if rest == "card":
-            return script(name, card_of(self.run, self._prices, None if self._problem else self._life.state))
+            return script(name, card_of(self.run, self._prices))
         if rest == "index":
             with self._lock:
                 return script(name, self._index())
@@ -285,8 +287,8 @@ class Viewed:
             found = self._answers.rows(self._life, first, last)
             return packed(found["columns"], 0, last - first, texts=found["texts"]) | {"first": first}
         if table == "asked":
-            questions = self._places[first // self._sizes[table]]
-            askings = [row for question in questions for row in self._askings[question]]
+            questions = np.flatnonzero(self._places == first // self._sizes[table]).tolist()
+            askings = [row for question in questions for row in self._life.asked.of_question(question)]
             found = {"questions": questions, "askings": askings}
             return {name: picked(self._tables[name], rows) for name, rows in found.items()}
         if table in makers:
@@ -294,8 +296,9 @@ class Viewed:
         return packed(self._tables[table], first, last)
 
     @functools.cached_property
-    def _places(self) -> list[list[int]]:
-        return places(self._tables["questions"]["id"], self._chunks("asked"))
+    def _places(self) -> NDArray[np.integer[Any]]:
+        """The chunk of `asked` that each question is in."""
+        return np.asarray(self._life.asked.hashes) % max(1, self._chunks("asked"))
 
     def _events(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         records = self._windows.records(first + 1, last + 1)
@@ -311,7 +314,7 @@ class Viewed:
 
     def _exchanges(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         columns = {name: values[first : last + 1] for name, values in self._life.inferences.columns.items()}
-        since, until = columns["from"][0], max(columns["from"][-1], *filter(None, columns["closed"]))
+        since, until = columns["from"][0], max((columns["from"][-1], *filter(None, columns["closed"])))
         assert self._reader
         said = dict[str, dict[str, str]]()
         for record in self._reader.records({v.InferenceOpened, v.InferenceClosed}, since=since, until=until):
@@ -332,7 +335,22 @@ class Viewed:
 
     def _texts(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         names = self._life.learned.memories.columns["id"][first : last + 1]
-        return columns_of([self._text(name, self._things[name]) for name in names])
+        things = {name: self._others[name] for name in names if name in self._others}
+        things |= self._memories(first, last)
+        return columns_of([self._text(name, things[name]) for name in names])
+
+    def _memories(self, first: int, last: int) -> dict[str, MemoryRow]:
+        """Return the memories from row `first` to row `last` by id, without their vectors."""
+        assert self._reader
+        learned, found = self._life.learned, dict[str, MemoryRow]()
+        fields = [name for name in v.MemoryAppended.__struct_fields__ if name != "embedding"]
+        reads: Reads = {v.MemoryAppended: tuple(fields)}
+        for _, event in self._reader.events(reads, since=learned.seqs[first], until=learned.seqs[last]):
+            assert isinstance(event, v.MemoryAppended)
+            if (name := event.memory_id) in learned.rows and first <= learned.rows[name] <= last:
+                fate = learned.fates.of(name)
+                found.setdefault(name, MemoryRow(*(*msgspec.structs.astuple(event), *fate)))
+        return found
 
     def _text(self, name: str, thing: Any) -> dict[str, Any]:
         origin: v.Origin = thing.origin
@@ -389,8 +407,8 @@ class Viewed:
             "last": life.seq,
             "head": "" if self._problem or reader is None else reader.head.chain,
             "stamp": "" if self._whole else self.stamp,
-            "began_us": life.began_us,
-            "ended_us": life.ended_us,
+            "began_us": self._times[0],
+            "ended_us": self._times[-1],
             "parent": self._parent(begun) if begun else None,
             "command": self._command(config) if config else "",
             "exact": life.exact,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, ClassVar
 
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.viewing.askings import Askings
@@ -12,24 +14,65 @@ from mage_es.engine.viewing.card import Gain
 from mage_es.engine.viewing.learned import Learned
 from mage_es.engine.viewing.tables import Rows
 from mage_es.events import vocabulary as v
+from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Account, Ledger, Usage
+
+_arm: attrgetter[tuple[str, str, str]] = attrgetter("bandit", "key", "arm")
+_caller: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)
+
+
+class Paid:
+    """What each account has cost, None if its price is unknown. A run has thousands of accounts and asks for their sum
+    at each stop, when only the newest have changed."""
+
+    def __init__(self) -> None:
+        self._places, self._costs = dict[Account, int](), list[float | None]()
+        self._sums: list[float] = [0]  # of the costs before each place
+        self._unknown = 0
+
+    def __setitem__(self, account: Account, usd: float | None) -> None:
+        place = self._places.setdefault(account, len(self._costs))
+        if place == len(self._costs):
+            self._costs.append(0.0)
+        self._unknown += (usd is None) - (self._costs[place] is None)
+        self._costs[place] = usd
+        del self._sums[place + 1 :]
+
+    def total(self) -> float | None:
+        """Return the sum, None if a price is unknown."""
+        for cost in self._costs[len(self._sums) - 1 :]:
+            self._sums.append(self._sums[-1] + (cost or 0))
+        return None if self._unknown else self._sums[-1]
 
 
 class Counted:
     """Tables whose rows change with nearly every event: an event only notes the rows, and `settle` reads them."""
 
-    reads = frozenset[type[Event]]({
-        *(v.BanditUpdated, v.ModelCalled, v.CallFailed, v.EmbeddingCalled),
-        *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried),
-    })  # fmt: skip
+    reads: ClassVar[Reads] = {
+        v.BanditUpdated: ("bandit", "key", "arm"),
+        v.ModelCalled: Account._fields,
+        v.CallFailed: Account._fields[:5],
+        v.EmbeddingCalled: ("purpose", "iteration", "model"),
+        **dict.fromkeys((v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided), ("purpose", "iteration")),
+        v.AnswerCarried: ("iteration",),
+    }
 
     def __init__(self, state: State, learned: Learned, prices: Prices) -> None:
         self._state, self._learned, self._prices = state, learned, prices
-        self.scores = Rows("from to iteration purpose correct total unanswered undecided")
-        self.bandits = Rows("from to bandit key arm alpha_micro beta_micro pulls own")
-        self.cost = Rows(f"from to {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
+        counts = "from to iteration correct total unanswered undecided"
+        self.scores = Rows("from to iteration purpose correct total unanswered undecided", numbers=counts)
+        self.bandits = Rows(
+            "from to bandit key arm alpha_micro beta_micro pulls own",
+            numbers="from to alpha_micro beta_micro pulls own",
+            codes="bandit key arm",
+        )
+        self.cost = Rows(
+            f"from to {' '.join(Account._fields)} {' '.join(Usage._fields)} usd",
+            numbers=f"from to iteration {' '.join(Usage._fields)}",
+            codes="tier agent purpose model batched served_by",
+        )
         self.exam_cost = Rows(f"from exam {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
         self.overview = Rows(
             "from to marker closed fresh_correct fresh_total anchor_correct anchor_total guard open_iteration "
@@ -39,26 +82,39 @@ class Counted:
         self._scored: dict[tuple[Any, int], None] = {}
         self._pulled: dict[tuple[str, str, str], None] = {}
         self._pulls = Counter[tuple[str, str, str]]()
-        self._called: dict[Account, None] = {}
-        self._usd: dict[Account, float | None] = {}
+        self._called: dict[tuple[Any, ...], None] = {}
+        # By type, not by `match`: most events of a log pass here.
+        self._notes: dict[type[Event], Callable[[Any], None]] = {
+            v.BanditUpdated: self._pull,
+            v.ModelCalled: self._call,
+            **dict.fromkeys((v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided), self._score),
+            **dict.fromkeys((v.CallFailed, v.EmbeddingCalled, v.AnswerCarried), self._note),
+        }
+        self._paid = Paid()
 
     def apply(self, seq: int, event: Event) -> None:
         """Note which rows an event changes."""
+        self._notes[type(event)](event)
+
+    def _pull(self, event: Any) -> None:
+        arm = _arm(event)
+        self._pulled[arm] = None
+        self._pulls[arm] += 1
+
+    def _score(self, event: Any) -> None:
+        self._scored[event.purpose, event.iteration] = None
+
+    def _call(self, event: Any) -> None:
+        self._called[_caller(event)] = None
+
+    def _note(self, event: Event) -> None:
         match event:
-            case v.BanditUpdated():
-                self._pulled[event.bandit, event.key, event.arm] = None
-                self._pulls[event.bandit, event.key, event.arm] += 1
-            case v.ModelCalled() | v.CallFailed():
-                who = (event.tier, event.agent, event.purpose, event.iteration, event.model)
-                how = (event.batched, event.served_by) if isinstance(event, v.ModelCalled) else ()
-                self._called[Account(*who, *how)] = None
+            case v.CallFailed():
+                self._called[event.tier, event.agent, event.purpose, event.iteration, event.model, False, ""] = None
             case v.EmbeddingCalled():
-                self._called[Account("embedder", "", event.purpose, event.iteration, event.model)] = None
-            case v.AnswerUnanswered() | v.AnswerUndecided():
-                self._scored[event.purpose, event.iteration] = None
-            case v.AnswerJudged() | v.AnswerCarried():
-                purpose = event.purpose if isinstance(event, v.AnswerJudged) else "anchor"
-                self._scored[purpose, event.iteration] = None
+                self._called["embedder", "", event.purpose, event.iteration, event.model, False, ""] = None
+            case v.AnswerCarried():
+                self._scored["anchor", event.iteration] = None
 
     def settle(self, seq: int) -> None:
         """Read the changed rows from the state, as of just after event `seq`."""
@@ -68,10 +124,11 @@ class Counted:
             self.scores.put((purpose, k), seq, k, purpose, *scores.score(purpose, k), *apart)
         for arm in self._pulled:
             self.bandits.put(arm, seq, *arm, *self._state.bandits.posterior(*arm), self._pulls[arm])
-        for account in self._called:
+        for called in self._called:
+            account = Account(*called)
             use = self._state.ledger.usage(account)
-            self._usd[account] = self._prices.paid(account, use)
-            self.cost.put(account, seq, *account, *use, self._usd[account])
+            usd = self._paid[account] = self._prices.paid(account, use)
+            self.cost.put(account, seq, *account, *use, usd)
         for changed in (self._scored, self._pulled, self._called):
             changed.clear()
 
@@ -86,15 +143,13 @@ class Counted:
         state, scores = self._state, self._state.scores
         closed, begun = state.progress.closed, state.progress.closed + 1
         calls = (state.ledger.total("execution").calls, state.ledger.total("guidance").calls)
-        costs = list(self._usd.values())
-        usd = None if None in costs else sum(filter(None, costs))
         series: tuple[tuple[v.Purpose, int], ...] = (("fresh", closed), ("anchor", closed), ("anchor", begun))
         # What an open iteration has asked so far measures nothing yet, so it never replaces a complete one.
         fresh, anchors, partial = (
             (scores.score(purpose, k).correct, scores.asked(purpose, k)) for purpose, k in series
         )
         told = (closed, *fresh, *anchors, scores.verdict(closed), begun if partial[1] else None, *partial)
-        sums = (*self._learned.sizes(), *calls, usd)
+        sums = (*self._learned.sizes(), *calls, self._paid.total())
         self.overview.put((), seq, marker, *told, *sums, *[None] * len(Gain._fields), 0)
 
     def examine(self, asked: Askings, exam: str, gain: Gain | None) -> None:

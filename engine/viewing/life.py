@@ -2,27 +2,34 @@
 
 Rules
     - What a row says is what the projections say: an event goes to the state first, and then the rows of the keys that
-      it names are read off the state. No rule is repeated here.
+      it names are read off the state. No rule is repeated here, but for what happens to a memory (`learned.Fates`): the
+      memories themselves are gigabytes, and most are never looked at.
     - Where nothing is folded (edges, askings, curations) a row is the event's own fields.
+    - Only the fields that some table shows are read, stretch by stretch. Plans, verdicts and causes are taken as
+      columns; the rest is applied event by event.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.viewing.askings import Askings
 from mage_es.engine.viewing.counted import Counted
 from mage_es.engine.viewing.learned import Learned, line
-from mage_es.engine.viewing.tables import Rows
+from mage_es.engine.viewing.tables import Rows, whole
 from mage_es.events import vocabulary as v
+from mage_es.events.facts import event_id
 from mage_es.events.log.markers import marker_of
-from mage_es.events.vocabulary import Event, Record, tag_of
+from mage_es.events.segments import Batches, Reads
+from mage_es.events.vocabulary import Event, tag_of
 from mage_es.projections.fold import State, uncollected
+from mage_es.projections.protocol import Projection
 
 EXACT = 100_000
 """Up to this many events, every table is exact at each of them."""
@@ -32,8 +39,14 @@ _MARKED: tuple[type[Event], ...] = (
     *(v.ExamOpened, v.ExamClosed, v.ExamRejudged, v.QuestionsReasked, v.KeyDestroyed),
     *(v.RunResumed, v.LogRepaired, v.RunFinished),
 )
-_MADE_OF = frozenset[type[Event]]({v.AnswerJudged, v.ModelCalled})
+_MADE_OF: tuple[type[Event], ...] = (v.AnswerJudged, v.ModelCalled)
 """The kinds of facts that something learned can name as its origin."""
+_SERVED: tuple[type[Event], ...] = (v.InferenceOpened, v.InferenceClosed, v.FeedbackGiven)
+_PROGRESS: Reads = {v.IterationClosed: ("iteration",), v.RunFinished: ("iterations",)}
+"""What is read of progress: not the work of an iteration, which no table shows."""
+Readers = dict[type[Event], list[Callable[[int, Event], None]]]
+HEADERS = ("causation_seq", "event_id")
+"""The columns of the header that are read of every event."""
 _OPENED = ("inference", "session", "key", "shape", "model", "treatment", "task_type", "arm", "probability")
 _CLOSED = (
     "outcome",
@@ -56,61 +69,89 @@ class Life:
     `exact`: every row begins at its very event; otherwise rows of scores, posteriors and cost begin at stops.
     """
 
-    def __init__(self, *, exact: bool = True, prices: Prices | None = None) -> None:
+    def __init__(self, *, exact: bool = True, prices: Prices | None = None, run: str = "") -> None:
+        """`run` is the id in the log, from which the ids of its events follow."""
         self.state, self.exact, self.seq = State(), exact, 0
         self.learned = Learned(self.state)
-        self.asked = Askings(self.state)
+        self.asked = Askings(self.state, self.learned.rows)
         self.counted = Counted(self.state, self.learned, prices or Prices())
-        self.inferences = Rows(f"from closed {' '.join(_OPENED)} memories {' '.join(_CLOSED)} question")
-        self.feedback = Rows("from inference session metric kind value_micro text key")
+        self.inferences = Rows(
+            f"from closed {' '.join(_OPENED)} memories {' '.join(_CLOSED)} question",
+            numbers="from closed input_tokens cached_tokens output_tokens latency_us overhead_us",
+            codes="session key shape model treatment task_type arm outcome status problem",
+        )
+        self.feedback = Rows(
+            "from inference session metric kind value_micro text key",
+            numbers="from inference value_micro",
+            codes="session metric kind key",
+        )
         self.stops: list[int] = []
         self.markers: list[dict[str, Any]] = []
         self.marks: list[dict[str, Any]] = []
+        self._run = run
         self._types: dict[type[Event], None] = {}
-        self.began_us = self.ended_us = 0
         self._inferences: dict[str, int] = {}
-        self._facts, self._fact_seqs = array("Q"), array("Q")
+        self._facts, self._fact_seqs = list[NDArray[np.uint64]](), list[NDArray[np.int64]]()
         self._sorted: tuple[Any, ...] = ()
-        self._causes, self._effects = array("Q"), array("Q")
-        self._readers: dict[type[Event], list[Callable[[int, Event], None]]] = {}
-        for book in (self.learned, self.asked, self.counted):
-            for cls in book.reads:
-                self._readers.setdefault(cls, []).append(book.apply)
-        for cls in _MARKED:
-            self._readers.setdefault(cls, []).append(self._mark)
-        for cls in (v.InferenceOpened, v.InferenceClosed, v.FeedbackGiven):
-            self._readers.setdefault(cls, []).append(self._serve)
+        self._causes = list[tuple[int, NDArray[np.uint32]]]()
+        folded = self._folded()
+        self._folds: dict[type[Event], list[Callable[[Event], None]]] = {}
+        for view, reads in folded:
+            for cls in reads:
+                self._folds.setdefault(cls, []).append(view.apply)
+        self._readers: Readers = {}
+        for reads, apply in (
+            (self.learned.reads, self.learned.apply),
+            (Askings.singly, self.asked.apply),
+            (self.counted.reads, self.counted.apply),
+            (whole(*_MARKED), self._mark),
+            (whole(*_SERVED), self._serve),
+        ):
+            for cls in reads:
+                self._readers.setdefault(cls, []).append(apply)
+        books: tuple[Reads, ...] = (self.learned.reads, Askings.singly, Askings.reads, self.counted.reads)
+        self.reads = _union(*(reads for _, reads in folded), *books, whole(*_MARKED), whole(*_SERVED))
 
     def tables(self) -> dict[str, Rows]:
+        self.asked.join()
         books = (self.learned, self.asked, self.counted, self)
         return {name: rows for book in books for name, rows in vars(book).items() if isinstance(rows, Rows)}
 
-    def apply(self, record: Record) -> None:
-        """Take in the next event."""
-        event, self.seq = record.event, record.seq
-        cls = type(event)
-        self.state.apply(event)
-        self._types[cls] = None
-        self.began_us, self.ended_us = self.began_us or record.ts_us, record.ts_us
-        if record.causation:
-            self._causes.append(record.causation)
-            self._effects.append(record.seq)
-        if cls in _MADE_OF:
-            self._facts.append(_short(record.fact_id))
-            self._fact_seqs.append(record.seq)
-        for apply in self._readers.get(cls, ()):
-            apply(record.seq, event)
-        if cls in _STOPS:
-            self.stop()
-        elif self.exact:
-            self.counted.settle(record.seq)
-
-    def begin_with(self, event: Event) -> None:
-        """Take in an event from the log that this one goes on from: it holds from event 0 on."""
-        self.state.apply(event)
-        for book in (self.learned, self.counted):
-            if type(event) in book.reads:
-                book.apply(0, event)
+    def take(self, batches: Batches) -> None:
+        """Take in the next stretch of the log, with `HEADERS`."""
+        if not batches:
+            return
+        firsts = sorted((batch.seqs[0], place, cls) for place, (cls, batch) in enumerate(batches.items()))
+        is_past = firsts[0][0] < 1  # from the log that this one goes on from: it holds from event 0 on
+        if is_past:
+            books: tuple[Learned | Counted, ...] = (self.learned, self.counted)
+            readers: Readers = {cls: [book.apply for book in books if cls in book.reads] for cls in batches}
+        else:
+            readers = self._readers
+            self._types.update(dict.fromkeys(cls for *_, cls in firsts))
+            self._note(batches)
+            if self.exact:  # also what was there before the first event
+                self.counted.settle(firsts[0][0])
+        steps = {cls: (self._folds.get(cls, ()), readers.get(cls, ())) for cls in self._folds.keys() | readers.keys()}
+        stops = frozenset[type[Event]]() if is_past else _STOPS
+        is_exact = self.exact and not is_past
+        for seq, event in _merged(batches, steps):
+            cls = type(event)
+            folds, applies = steps[cls]
+            for fold in folds:
+                fold(event)
+            for apply in applies:
+                apply(seq, event)
+            if cls in stops:
+                self.seq = seq
+                self.stop()
+            elif is_exact:
+                self.counted.settle(seq)
+        if is_past:
+            return
+        self.seq = max(batch.seqs[-1] for batch in batches.values())
+        self.asked.take(batches)
+        self.learned.resolve(self.asked.rows)
 
     def types(self) -> list[str]:
         """Return the types of the events so far, each once."""
@@ -126,12 +167,9 @@ class Life:
 
     def facts(self, names: Sequence[str]) -> list[int]:
         """Return the events with these fact ids (hexadecimal), except those of another log."""
-        if not self._sorted:
-            known, seqs = np.frombuffer(self._facts, np.uint64), np.frombuffer(self._fact_seqs, np.uint64)
-            order = np.argsort(known, kind="stable")
-            self._sorted = (known[order], seqs[order])
         known, seqs = self._sorted
-        wanted = np.array([_short(bytes.fromhex(name)) for name in names], np.uint64)
+        ids = b"".join(event_id(self._run, bytes.fromhex(name))[:8] for name in names)
+        wanted = np.frombuffer(ids, ">u8").astype(np.uint64)
         places = np.searchsorted(known, wanted)
         places = places[places < len(known)]
         found: list[int] = np.sort(seqs[places[np.isin(known[places], wanted)]]).tolist()
@@ -139,11 +177,43 @@ class Life:
 
     def caused(self, first: int, last: int) -> list[list[int]]:
         """Return for each event from `first` to `last` those that name it as their cause."""
-        causes, effects = np.frombuffer(self._causes, np.uint64), np.frombuffer(self._effects, np.uint64)
         found: dict[int, list[int]] = {}
-        for place in np.flatnonzero((causes >= first) & (causes <= last)).tolist():
-            found.setdefault(int(causes[place]), []).append(int(effects[place]))
+        for start, back in self._causes:
+            if start + len(back) > first:
+                causes = np.arange(start, start + len(back)) - back
+                for place in np.flatnonzero((back > 0) & (causes >= first) & (causes <= last)).tolist():
+                    found.setdefault(int(causes[place]), []).append(start + place)
         return [found.get(seq, []) for seq in range(first, last + 1)]
+
+    def _folded(self) -> list[tuple[Projection, Reads]]:
+        """Return the views of the state that tables are read off, each with what it is given."""
+        state = self.state
+        views = (state.graph, state.slots, state.evidence, state.patterns, state.tools, state.recipes)
+        counts = (state.traffic, state.scores, state.bandits, state.ledger)
+        return [*((view, view.reads) for view in (*views, *counts)), (state.progress, _PROGRESS)]
+
+    def _note(self, batches: Batches) -> None:
+        """Note the causes of events and the ids of facts."""
+        seqs = np.concatenate([batch.seqs for batch in batches.values()])
+        causes = np.concatenate([batch.headers["causation_seq"] for batch in batches.values()]).astype(np.int64)
+        if causes.any():
+            back = np.zeros(len(seqs), np.uint32)  # how many events before: half the room of a number
+            back[seqs - seqs.min()] = np.where(causes, seqs - causes, 0)
+            self._causes.append((int(seqs.min()), back))
+        for cls in _MADE_OF:
+            if cls in batches:
+                ids = np.ascontiguousarray(batches[cls].headers["event_id"][:, :8])
+                self._facts.append(ids.view(">u8").ravel().astype(np.uint64))
+                self._fact_seqs.append(np.asarray(batches[cls].seqs))
+
+    def end(self) -> None:
+        """Make the last event a stop; no more will come."""
+        self.stop()
+        known = np.concatenate([np.zeros(0, np.uint64), *self._facts])
+        seqs = np.concatenate([np.zeros(0, np.int64), *self._fact_seqs])
+        self._facts, self._fact_seqs = [], []
+        order = np.argsort(known, kind="stable")
+        self._sorted = (known[order], seqs[order])
 
     def _mark(self, seq: int, event: Event) -> None:
         if marker := marker_of(event, v.MAGE_ES.marks):
@@ -173,16 +243,34 @@ class Life:
                 self.feedback.add(seq, self._inferences.get(event.inference), *said)
 
 
-def lives(records: Iterable[Record], life: Life) -> Life:
-    """Take in all of these events, and stop at the last."""
+def lives(stretches: Iterable[Batches], life: Life) -> Life:
+    """Take in all of these events, and stop at the last, also where the next one cannot be read."""
     with uncollected():
-        for record in records:
-            if record.seq > 0:
-                life.apply(record)
-            else:
-                life.begin_with(record.event)
-        life.stop()
+        try:
+            for batches in stretches:
+                life.take(batches)
+        finally:
+            life.end()
     return life
+
+
+def _union(*many: Reads) -> Reads:
+    fields: dict[type[Event], dict[str, None]] = {}
+    for reads in many:
+        for cls, names in reads.items():
+            fields.setdefault(cls, {}).update(dict.fromkeys(names))
+    return {cls: tuple(names) for cls, names in fields.items()}
+
+
+def _merged(batches: Batches, types: Container[type[Event]]) -> Iterator[tuple[int, Event]]:
+    """Yield the events of these types in order, each after its number."""
+    found = [batch for cls, batch in batches.items() if cls in types]
+    if not found:
+        return
+    seqs = np.concatenate([batch.seqs for batch in found])
+    events = list(chain.from_iterable(batch.events for batch in found))
+    order = np.argsort(seqs, kind="stable").tolist()
+    yield from zip(map(seqs.tolist().__getitem__, order), map(events.__getitem__, order), strict=True)
 
 
 def _marked(event: Event) -> tuple[str, str]:
@@ -224,7 +312,3 @@ def _found(event: v.QuestionsReasked) -> Iterator[str]:
     for flip in event.flips:
         by = f", by {flip.memory_id[:_DIGITS]}" if flip.memory_id else ""
         yield f"{flip.question_id} flips from {flip.before} to {flip.after}{by}"
-
-
-def _short(fact: bytes) -> int:
-    return int.from_bytes(fact[:8])

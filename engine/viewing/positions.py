@@ -6,11 +6,13 @@ its task type), in order of birth from the middle outwards, like seeds in a sunf
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import rustworkx as rx
+from numpy.typing import NDArray
+
+from mage_es.engine.viewing.columns import Codes, Numbers
 
 _HUBS = ("skill", "task_type")
 _MOST_HUBS = 500
@@ -18,36 +20,33 @@ _GOLDEN = np.pi * (3 - 5**0.5)
 _ROUNDS = 100
 
 
-def positions(
-    nodes: Mapping[str, Sequence[Any]], edges: Mapping[str, Sequence[Any]]
-) -> tuple[list[float], list[float]]:
-    """Return x and y of each node, in [-1, 1]."""
-    kinds = nodes["kind"]
-    hubs = [row for row, kind in enumerate(kinds) if kind in _HUBS][:_MOST_HUBS]
-    if not kinds:
-        return [], []
-    places = {row: place for place, row in enumerate(hubs)}
+def positions(kinds: Codes, sources: Numbers, targets: Numbers, links: Codes) -> NDArray[np.float64]:
+    """Return x and y [2, n] of each node, in [-1, 1], given their kinds, and the ends and the kinds of their edges."""
+    hubs = np.flatnonzero(kinds.among(*_HUBS))[:_MOST_HUBS]
+    if not len(kinds):
+        return np.zeros((2, 0))
     elsewhere = len(hubs)  # nodes without a hub (an environment's) form a separate flower
-    home = np.full(len(kinds), elsewhere)
+    place = np.full(len(kinds), elsewhere)
+    place[hubs] = range(len(hubs))
+    one, other = place[sources.numbers()], place[targets.numbers()]
+    between = (one < elsewhere) & (other < elsewhere)
+    home, leads = place.copy(), np.flatnonzero(~between & (other < elsewhere) & links.among("exercises", "about"))
+    # The first edge of a node counts: of several assignments to one place the last one wins.
+    home[sources.numbers()[leads[::-1]]] = other[leads[::-1]]
     home[hubs] = range(len(hubs))
-    links = set()
-    for source, target, kind in zip(edges["source"], edges["target"], edges["kind"], strict=True):
-        if source in places and target in places:
-            links.add((places[source], places[target]))
-        elif kind in ("exercises", "about") and target in places and home[source] == elsewhere:
-            home[source] = places[target]
     order = np.argsort(home, kind="stable")
     flowers, first, sizes = np.unique(home[order], return_index=True, return_counts=True)
     number = np.empty(len(kinds), int)
     number[order] = np.arange(len(kinds)) - np.repeat(first, sizes)
     radius = np.ones(elsewhere + 1)
     radius[flowers] = np.sqrt(sizes) + 1
-    at = _spread(elsewhere + 1, links, radius)[home]
+    pairs = set(zip(one[between].tolist(), other[between].tolist(), strict=True))
+    at = _spread(elsewhere + 1, pairs, radius)[home]
     away = np.sqrt(number)[:, None] * np.stack([np.cos(number * _GOLDEN), np.sin(number * _GOLDEN)], axis=1)
     found = at + away
     found -= (found.min(axis=0) + found.max(axis=0)) / 2
-    x, y = np.round(found / max(1.0, np.abs(found).max()), 5).T.tolist()
-    return x, y
+    drawn: NDArray[np.float64] = np.round(found / max(1.0, np.abs(found).max()), 5).T
+    return drawn
 
 
 def _spread(count: int, links: set[tuple[int, int]], radius: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -123,34 +123,88 @@ feedback   from | inference (row or null) session metric kind value_micro (of a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["TIMED", "Rows", "columns_of", "packed", "picked", "places"]
+from mage_es.engine.viewing.columns import Codes, Numbers, Places
+from mage_es.events.segments import Reads
+from mage_es.events.vocabulary import Event
+
+__all__ = ["TIMED", "Rows", "columns_of", "hashed", "packed", "picked", "whole"]
 
 TIMED = ("from", "to")
 """The columns with which a table of intervals begins."""
 _PRIME = 1_000_003
+_AT_ONCE = 2000
+"""How many new rows wait at most: as lists they take ten times the room."""
 _FEW = 2
 """A column of texts is packed if it has fewer distinct texts than its number of rows divided by this."""
 
 
-class Rows:
-    """A table under construction, column by column; rows are numbered from 0."""
+def whole(*types: type[Event]) -> Reads:
+    """Return these types with all their fields."""
+    return {cls: cls.__struct_fields__ for cls in types}
 
-    def __init__(self, names: str) -> None:
-        self.columns: dict[str, list[Any]] = {name: [] for name in names.split()}
-        self._lists = tuple(self.columns.values())
-        self._open: dict[Hashable, int] = {}
+
+class Rows:
+    """A table under construction, column by column; rows are numbered from 0. The columns named in `numbers` hold
+    integers, those in `codes` values of which few differ; `others` are given, and the rest are lists. With `by_number`
+    keys are whole numbers from 0."""
+
+    def __init__(
+        self,
+        names: str,
+        *,
+        numbers: str = "",
+        codes: str = "",
+        others: Mapping[str, Any] | None = None,
+        by_number: bool = False,
+    ) -> None:
+        small = {name: Numbers() for name in numbers.split()} | {name: Codes() for name in codes.split()}
+        given = {**small, **(others or {})}
+        self._columns: dict[str, Any] = {name: given.get(name, []) for name in names.split()}
+        self._places = {name: place for place, name in enumerate(self._columns)}
+        self._rows = len(next(iter(self._columns.values())))
+        self._new: list[list[Any]] = []  # the last rows: to add many at once is cheaper
+        self._open: Any = Places() if by_number else dict[Hashable, int]()
+        self._values: dict[Hashable, tuple[Any, ...]] | None = None if by_number else {}
+
+    @classmethod
+    def of(cls, columns: dict[str, Any]) -> Rows:
+        """Return the table of these columns."""
+        return cls(" ".join(columns), others=columns)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        if self._new:
+            new, self._new = self._new, []
+            for column, values in zip(self._columns.values(), zip(*new, strict=True), strict=True):
+                column.extend(values)
+        return self._columns
 
     def __len__(self) -> int:
-        return len(self._lists[0])
+        return self._rows
 
     def add(self, *values: Any) -> int:
         """Append a row and return its number."""
-        for column, value in zip(self._lists, values, strict=True):
-            column.append(value)
-        return len(self) - 1
+        if len(self._new) == _AT_ONCE:
+            _ = self.columns  # takes them in
+        self._new.append([*values])
+        self._rows += 1
+        return self._rows - 1
+
+    def extend(self, *columns: Sequence[Any]) -> int:
+        """Append rows, given by their columns, and return the number of the first."""
+        first = self._rows
+        for column, values in zip(self.columns.values(), columns, strict=True):
+            column.extend(values)
+        self._rows += len(columns[0])
+        return first
+
+    def begin(self, keys: Iterable[Hashable], seqs: Sequence[int], *columns: Sequence[Any]) -> None:
+        """Give new keys their first values, from their events on, in a table with keys that are numbers."""
+        for row, key in enumerate(keys, self.extend(seqs, [None] * len(seqs), *columns)):
+            self._open[key] = row
 
     def put(self, key: Hashable, seq: int, *values: Any) -> None:
         """Give a key a new value from event `seq` on: the previous interval ends there, unless the value is equal.
@@ -159,27 +213,47 @@ class Rows:
         """
         row = self._open.get(key)
         if row is not None:
-            if all(column[row] == value for column, value in zip(self._lists[2:], values, strict=True)):
+            if values == (tuple(self.at(row).values())[2:] if self._values is None else self._values[key]):
                 return
-            if self._lists[0][row] == seq:  # one event changed it twice, so the value in between was never valid
-                for column, value in zip(self._lists[2:], values, strict=True):
-                    column[row] = value
-                return
-            self._lists[1][row] = seq
-        self._open[key] = self.add(seq, None, *values)
+            if self._one("from", row) == seq:  # one event changed it twice, so the value in between was never valid
+                for name, value in zip(self._columns, (seq, None, *values), strict=True):
+                    self._set(name, row, value)
+            else:
+                self._set("to", row, seq)
+                row = None
+        if row is None:
+            self._open[key] = self.add(seq, None, *values)
+        if self._values is not None:
+            self._values[key] = values
+
+    def current(self, key: Hashable, name: str) -> Any:
+        """Return the value of a column that a key has now, None if it has none."""
+        row = self._open.get(key)
+        return None if row is None else self._one(name, row)
 
     def end(self, key: Hashable, seq: int) -> None:
         """End a key's current interval at event `seq`, without a new value."""
         if (row := self._open.pop(key, None)) is not None:
-            self._lists[1][row] = seq
+            self._set("to", row, seq)
 
     def at(self, row: int) -> dict[str, Any]:
         return {name: column[row] for name, column in self.columns.items()}
 
     def valid(self, seq: int) -> list[dict[str, Any]]:
         """Return the rows that are valid just after event `seq`, as a page does it; for tests."""
-        began, ended = self._lists[:2]
+        began, ended = (self.columns[name] for name in TIMED)
         return [self.at(row) for row in range(len(self)) if began[row] <= seq and (ended[row] or seq + 1) > seq]
+
+    def _one(self, name: str, row: int) -> Any:
+        new = row - self._rows + len(self._new)
+        return self._new[new][self._places[name]] if new >= 0 else self._columns[name][row]
+
+    def _set(self, name: str, row: int, value: Any) -> None:
+        new = row - self._rows + len(self._new)
+        if new >= 0:
+            self._new[new][self._places[name]] = value
+        else:
+            self._columns[name][row] = value
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -199,12 +273,9 @@ def picked(columns: Mapping[str, Sequence[Any]], rows: Sequence[int]) -> dict[st
     return packed({"row": rows, **kept}, 0, len(rows) - 1)
 
 
-def places(names: Sequence[str], chunks: int) -> list[list[int]]:
-    """Return which of these names, given by their rows, are in each chunk of `asked`."""
-    found: list[list[int]] = [[] for _ in range(chunks)]
-    for row, name in enumerate(names):
-        found[int.from_bytes(name.encode()) % _PRIME % chunks].append(row)
-    return found
+def hashed(name: str) -> int:
+    """Return the number of an id by which the chunk of `asked` is found that has it."""
+    return int.from_bytes(name.encode()) % _PRIME
 
 
 def _packed(values: Sequence[Any]) -> Collection[Any]:

@@ -6,7 +6,7 @@ reading without a start begins with what it took from that one (past.py), under 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
@@ -19,13 +19,13 @@ from mage_es.events.disk.documents import RESTORE, Head, Past
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.keys import keys_of
 from mage_es.events.disk.layout import Layout, Range
-from mage_es.events.errors import LogDamaged, PrerequisiteError
+from mage_es.events.errors import LogDamaged, PrerequisiteError, UnknownEvent
 from mage_es.events.facts import Event, Record, Vocabulary, tag_of
 from mage_es.events.log import markers
 from mage_es.events.log.past import link
 from mage_es.events.log.recovery import read_format
 from mage_es.events.log.tail import Tail
-from mage_es.events.segments.batches import Batch, Batches, Reads
+from mage_es.events.segments.batches import Batch, Batches, Reads, batches_of
 from mage_es.events.segments.questions import golds_of, texts_of
 from mage_es.events.segments.sealed import SealedEvents
 from mage_es.events.wal.bodies import FrameReader
@@ -146,22 +146,29 @@ class LogReader:
         return chain(past.events(reads, window), own) if past else own
 
     def batches(
-        self, reads: Reads, *, since: int | None = None, until: int | None = None, newest_first: bool = False
+        self,
+        reads: Reads,
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        newest_first: bool = False,
+        headers: Sequence[str] = (),
     ) -> Iterator[Batches]:
         """Yield the same events stretch by stretch, those of one type together.
 
         Every event of a stretch comes before every event of the next; with `newest_first` stretches come in any order,
-        which is quicker in a log that has not been read yet. Raises what `events` raises.
+        which is quicker in a log that has not been read yet. With `headers` the log's own events of every type come,
+        those that are not in `reads` without fields, and each batch has these columns of the header: `causation_seq`,
+        `event_id`. Raises what `events` raises, with `headers` also for a type that is not in `reads`.
         """
         window, frames = self._window(since, until), self._tail.frames
         if past := self._before(window):
             yield from past.batches(reads, window)
-        for batches in self._sealed.batches(reads, window, newest_first=newest_first):
-            if self.keys:
-                opened = {cls: self.keys.opened(batch.events) for cls, batch in batches.items()}
-                yield {cls: Batch.of(cls, batches[cls].seqs, opened[cls], reads[cls]) for cls in batches}
-            else:
-                yield batches
+        for batches in self._sealed.batches(reads, window, newest_first=newest_first, headers=headers):
+            yield {cls: self._opened(cls, batch) for cls, batch in batches.items()} if self.keys else batches
+        if headers:
+            yield from self._recorded(reads, window, headers)
+            return
         # The tail is small, at most one file: grouping it by type in memory is cheap.
         unsealed = self._open(list(self._unsealed(frames, reads, window)))
         by_type = {cls: [(seq, event) for seq, event in unsealed if type(event) is cls] for cls in reads}
@@ -170,6 +177,23 @@ class LogReader:
             for cls, pairs in by_type.items()
             if pairs
         }
+
+    def _opened(self, cls: type[Event], batch: Batch) -> Batch:
+        return Batch.of(cls, batch.seqs, self._open(batch.events), tuple(batch.columns), batch.headers)
+
+    def _recorded(self, reads: Reads, window: Range, headers: Sequence[str]) -> Iterator[Batches]:
+        """Yield the unsealed events of every type with columns of the header, up to one that cannot be read."""
+        frames = [frame for frame in self._tail.frames if frame.first <= window.last and frame.last >= window.first]
+        found, unknown = list[Record](), None
+        try:
+            for record in chain.from_iterable(self._rows.records(frame, self.run) for frame in frames):
+                if window.first <= record.seq <= window.last:
+                    found.append(record)
+        except UnknownEvent as error:
+            unknown = error
+        yield batches_of(self._open(found), reads, headers)
+        if unknown:
+            raise unknown
 
     def last(self, cls: type[Event], *, since: int | None = None, until: int | None = None) -> int:
         """Return the sequence number of the last of the log's own events of a type from `since` to `until`, or 0."""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mage_es.events.facts import Event
+from mage_es.events.facts import Event, Record
 
 if TYPE_CHECKING:  # pyarrow is slow to import, and projections import this module only for its types
+    import numpy as np
+    from numpy.typing import NDArray
+
     from mage_es.events.segments.columns import Column, Groups
+
+    Headers = Mapping[str, NDArray[np.uint64] | NDArray[np.uint8]]
+    """Columns of the header by name: `causation_seq` [n] and `event_id` [n, 16], as uint8."""
 
 Reads = Mapping[type[Event], tuple[str, ...]]
 """Event types, each with the wanted fields."""
@@ -65,17 +71,32 @@ class Columns(Mapping[str, Sequence[Any]]):
 class Batch:
     """Events of one type: their sequence numbers, and one column for each wanted field."""
 
-    def __init__(self, cls: type[Event], seqs: Column | list[int], columns: Columns, by: int = 0) -> None:
-        """`by` is added to the sequence numbers."""
+    def __init__(
+        self,
+        cls: type[Event],
+        seqs: Column | list[int],
+        columns: Columns,
+        by: int = 0,
+        headers: Headers | None = None,
+    ) -> None:
+        """`by` is added to the sequence numbers; `headers` are the header's columns that were asked for."""
         self.columns = columns
+        self.headers = headers or {}
         self._cls = cls
         self._seqs = seqs
         self._by = by
 
     @classmethod
-    def of(cls, kind: type[Event], seqs: list[int], events: Sequence[Event], fields: Sequence[str]) -> Batch:
+    def of(
+        cls,
+        kind: type[Event],
+        seqs: list[int],
+        events: Sequence[Event],
+        fields: Sequence[str],
+        headers: Headers | None = None,
+    ) -> Batch:
         values = {name: list(map(operator.attrgetter(name), events)) for name in fields}
-        return cls(kind, seqs, Columns(kind, fields, values, {}))
+        return cls(kind, seqs, Columns(kind, fields, values, {}), headers=headers)
 
     def __len__(self) -> int:
         return len(self._seqs)
@@ -109,3 +130,28 @@ class Batch:
 
 Batches = Mapping[type[Event], Batch]
 """A stretch of a log: a batch of each wanted type that occurs in it."""
+
+
+def batches_of(records: Iterable[Record], reads: Reads, headers: Sequence[str]) -> Batches:
+    """Return records as one stretch, of every type, with the wanted fields and these columns of the header."""
+    by_type: dict[type[Event], list[Record]] = {}
+    for record in records:
+        by_type.setdefault(type(record.event), []).append(record)
+    return {
+        cls: Batch.of(
+            cls,
+            [record.seq for record in found],
+            [record.event for record in found],
+            reads.get(cls, ()),
+            {name: _header(name, found) for name in headers},
+        )
+        for cls, found in by_type.items()
+    }
+
+
+def _header(name: str, records: Sequence[Record]) -> NDArray[np.uint64] | NDArray[np.uint8]:
+    import numpy as np
+
+    if name == "event_id":
+        return np.frombuffer(b"".join(record.event_id for record in records), np.uint8).reshape(len(records), -1)
+    return np.array([record.causation for record in records], np.uint64)

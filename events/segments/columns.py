@@ -104,15 +104,40 @@ class Column:
 
     def codes(self) -> NDArray[np.int64]:
         """Return a small number for each value, from 0, equal for equal values. For plain values only."""
-        # Texts come from Parquet as dictionaries already; their indices are the codes.
-        is_encoded = pa.types.is_dictionary(self._array.type)
-        encoded = self._array if is_encoded else self._array.dictionary_encode()
-        codes: NDArray[np.int64] = encoded.indices.to_numpy().astype(np.int64)
+        codes: NDArray[np.int64] = self._encoded().indices.to_numpy().astype(np.int64)
         return codes
+
+    def distinct(self) -> list[Any]:
+        """Return the value of each code, and maybe others that no row here has."""
+        values: list[Any] = self._encoded().dictionary.to_numpy(zero_copy_only=False).tolist()
+        return values
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Return how many items each value has. For lists only."""
+        sizes: NDArray[np.int64] = np.diff(self._array.offsets.to_numpy()).astype(np.int64)
+        return sizes
+
+    def items(self) -> "Column":
+        """Return the items of all values, one after another. For lists only."""
+        assert self._shape.item
+        return Column(self._array.flatten(), self._shape.item)
+
+    def part(self, name: str) -> "Column":
+        """Return a member of all values. For parts only."""
+        place = next(place for place, (member, _) in enumerate(self._shape.members) if member == name)
+        return Column(self._array.flatten()[place], self._shape.members[place][1])
 
     def numbers(self) -> NDArray[np.int64]:
         numbers: NDArray[np.int64] = self._array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
         return numbers
+
+    @cached_property
+    def _dictionary(self) -> pa.DictionaryArray:
+        return self._array.dictionary_encode()
+
+    def _encoded(self) -> pa.DictionaryArray:
+        # Texts come from Parquet as dictionaries already; their indices are the codes.
+        return self._array if pa.types.is_dictionary(self._array.type) else self._dictionary
 
 
 def vectors_to_arrow(vectors: Sequence[bytes]) -> pa.Array:

@@ -1,13 +1,14 @@
 """Reading sealed segments: whole records, or events with only the wanted fields."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -58,18 +59,19 @@ class Segment:
             self._leaves, texts = _layout(tuple(map(tuple, plain.column_paths)), types, vocabulary)
             self._file = _opened(data, metadata=self.footer, read_dictionary=texts)
 
-    def batches(self, reads: Reads, window: Range) -> dict[type[Event], Batch]:
-        """Return the wanted events by type, with their stored values.
+    def batches(self, reads: Reads, window: Range, headers: Sequence[str] = ()) -> dict[type[Event], Batch]:
+        """Return the wanted events by type, with their stored values; with `headers` the events of every type,
+        with these columns of the header.
 
         Raises `UnknownEvent` for a wanted type that this release cannot read, and `LogDamaged`.
         """
-        by_tag = {tag_of(cls): (cls, fields) for cls, fields in reads.items()}
+        wanted = {tag_of(cls) for cls in reads}
         found = {}
         with self._damage():
             for run in self.about.runs:
-                if run.tag in by_tag and (rows := self._rows(run, window)).length:
-                    cls, fields = by_tag[run.tag]
-                    found[cls] = self._batch(run, rows, fields)
+                if (headers or run.tag in wanted) and (rows := self._rows(run, window)).length:
+                    cls = self._vocabulary.require(run.tag, run.version)
+                    found[cls] = self._batch(run, rows, reads.get(cls, ()), headers)
         return found
 
     def events(self, reads: Reads, window: Range) -> list[tuple[int, Event]]:
@@ -128,16 +130,17 @@ class Segment:
             raise LogDamaged(f"{self._name} has {len(table)} rows but claims {rows.start + rows.length}. {RESTORE}")
         return array
 
-    def _batch(self, run: TypeRun, rows: _Rows, wanted: tuple[str, ...]) -> Batch:
+    def _batch(self, run: TypeRun, rows: _Rows, wanted: tuple[str, ...], headers: Sequence[str] = ()) -> Batch:
         cls = self._vocabulary.require(run.tag, run.version)
         shapes, present = shapes_of(cls), self._stored(run, cls) if run.version == cls.version else ()
         plain = [name for name in wanted if name in present and shapes[name].kind != "vector"]
         column = column_of(run.tag, run.version)
-        table = self._read(run, ["seq", *(f"{column}.{name}" for name in plain)])
+        table = self._read(run, ["seq", *headers, *(f"{column}.{name}" for name in plain)])
         seqs = columns.Column(self._cut(table, "seq", rows), Shape("int"))
+        header = {name: _numbers(self._cut(table, name, rows)) for name in headers}
         # Upcasting works on whole payloads, so all columns of the type are read.
         if run.version < cls.version:
-            return Batch.of(cls, seqs.values(), self._upcast(run, rows, seqs.values()), wanted)
+            return Batch.of(cls, seqs.values(), self._upcast(run, rows, seqs.values()), wanted, header)
         stored: dict[str, columns.Column] = {}
         if plain:
             struct = self._cut(table, column, rows)
@@ -149,7 +152,7 @@ class Segment:
                 values[name] = [columns.default_of(cls, name)] * rows.length
             elif name not in stored:
                 values[name] = self._vectors_of(run, seqs.values(), name)
-        return Batch(cls, seqs, Columns(cls, wanted, values, stored))
+        return Batch(cls, seqs, Columns(cls, wanted, values, stored), headers=header)
 
     def _stored(self, run: TypeRun, cls: type[Event]) -> Collection[str]:
         """Return the fields of a type that this segment has; the others must have defaults, and kinds must agree."""
@@ -239,6 +242,14 @@ def _opened(data: bytes, **options: Any) -> pq.ParquetReader:
     reader = pq.ParquetReader()
     reader.open(pa.BufferReader(data), page_checksum_verification=True, **options)
     return reader
+
+
+def _numbers(array: pa.Array) -> Any:
+    if pa.types.is_fixed_size_binary(array.type):
+        width = array.type.byte_width
+        data = np.frombuffer(array.buffers()[1], np.uint8)[width * array.offset :]
+        return data[: width * len(array)].reshape(-1, width)
+    return array.to_numpy()
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:

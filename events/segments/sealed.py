@@ -6,7 +6,7 @@ write-ahead file. So every segment vouches for the one before, and a reader goes
 
 import functools
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -78,7 +78,9 @@ class SealedEvents:
         for span in self._holding(reads, window):
             yield from self.open(span).events(reads, window)
 
-    def batches(self, reads: Reads, window: Range, *, newest_first: bool = False) -> Iterator[Batches]:
+    def batches(
+        self, reads: Reads, window: Range, *, newest_first: bool = False, headers: Sequence[str] = ()
+    ) -> Iterator[Batches]:
         """Yield the wanted events within a window, one segment after another. Raises `LogDamaged`, `UnknownEvent`."""
         # The order in which hashes are checked: one pass, whatever is read.
         if newest_first:
@@ -86,17 +88,17 @@ class SealedEvents:
             return
 
         def read(span: Range) -> Batches:
-            return self.open(span).batches(reads, window)
+            return self.open(span).batches(reads, window, headers)
 
         # Hashes are checked from the newest back; if that reads every segment anyway, they are decoded on the way.
-        early = self._going_back(reads, window)
+        early = self._going_back(reads, window) if not headers else []
         if early:
             yield from reversed(early)
             return
         with ThreadPoolExecutor(max_workers=1) as ahead:
             # pyarrow and hashlib release the GIL, so the next segment loads while the caller folds this one.
             coming: Future[Batches] | None = None
-            for span in self._holding(reads, window):
+            for span in self._overlapping(window) if headers else self._holding(reads, window):
                 current, coming = coming, ahead.submit(read, span)
                 if current is not None:
                     yield current.result()

@@ -5,7 +5,8 @@
 
 A run of wordmath with the events of tests/bench/long_run.py, of a thousand about 105 memories, of its own questions in
 other words, and snapshots at its first and last iteration. `retrieval` is the choice of memories for a question whose
-type and vector are known, `a bundle` all that `ask --bundle` reports: medians of questions held out. Each other figure
+type and vector are known, `a bundle` all that `ask --bundle` reports: medians of questions held out. `view` is the
+reading before its first page, `a chunk` the most that a part of a table takes then. Each other figure
 is CPU seconds, the best of three processes, and MiB the peak of the one that needs most. The exponent is the slope of
 the logarithms between the last two sizes: 1 grows with the history, 0 not at all.
 """
@@ -39,6 +40,7 @@ from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.served.frozen import FrozenRun
 from mage_es.engine.session.beginning import opening
 from mage_es.engine.session.session import Session
+from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft, IterationClosed
 from mage_es.projections.fold import State, fold
@@ -199,9 +201,28 @@ def median(frozen: FrozenRun, work: Callable[[Question], object]) -> float:
     return statistics.median(took)
 
 
+def looked(run: Run) -> None:
+    """Read a run as `view` does before it shows its first page."""
+    Viewed(run).chunk(f"{run.id}/index")
+
+
+def paged(run: Run) -> float:
+    """Return the most CPU seconds of a chunk: of each table the first, the middle and the last."""
+    viewed, tables, most = Viewed(run), dict[str, list[str]](), 0.0
+    for name in viewed.names():
+        tables.setdefault(name.rpartition("-")[0], []).append(name)
+    for table, names in tables.items():
+        if table and not table.endswith("/verify"):  # `verify` is a command of its own, the card the list's
+            for name in dict.fromkeys((names[0], names[len(names) // 2], names[-1])):
+                began = time.process_time()
+                viewed.chunk(name)
+                most = max(most, time.process_time() - began)
+    return most
+
+
 JOBS: dict[str, Callable[[Run], float | None]] = {
     "fold": whole, "open": opened, "diff": compared, "fork": forked, "retrieval": searched,
-    "a bundle": asked,
+    "a bundle": asked, "view": looked, "a chunk": paged,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.viewing.chunks import Viewed
-from mage_es.engine.viewing.life import Life, lives
+from mage_es.engine.viewing.life import Life
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BanditUpdated
 from tests.engine.viewing.test_chunks import index_of, table
-from tests.engine.viewing.test_life import records
+from tests.engine.viewing.test_life import lived, records
 from tests.kit.stages import Stage
 
 _BETA = {"alpha_before": 1, "beta_before": 1, "alpha_after": 1, "beta_after": 1}
@@ -59,7 +59,7 @@ def test_a_pull_is_counted_once_though_a_split_skill_begins_with_those_of_its_pa
             ("a-2", 2),
         )  # two of the three, discounted, and one
     ]
-    life = lives(records([Stage(0, "update", tuple(events))]), Life())
+    life = lived(records([Stage(0, "update", tuple(events))]), Life())
     rows = life.counted.bandits.valid(life.seq)
     assert {row["key"]: (row["pulls"], row["own"]) for row in rows} == {"a": (3, 3), "a-1": (2, 1), "a-2": (2, 1)}
     assert sum(row["own"] for row in rows) == len(events)

@@ -11,10 +11,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.rules.quarantine import status_of
-from mage_es.engine.run.memories import items_of
-from mage_es.engine.viewing.life import Life, lives
-from mage_es.events.vocabulary import AnswerUnanswered, BundleTrimmed, QuestionPlanned, Record
+from mage_es.engine.run.memories import Uses, asking_of, items_of
+from mage_es.engine.viewing.counted import Paid
+from mage_es.engine.viewing.life import HEADERS, Life, lives
+from mage_es.events.segments.batches import batches_of
+from mage_es.events.vocabulary import (
+    MICRO,
+    AnswerJudged,
+    AnswerUnanswered,
+    AnswerUndecided,
+    BundleTrimmed,
+    QuestionPlanned,
+    Record,
+)
 from mage_es.projections.fold import State
+from mage_es.projections.ledger import Account
 from mage_es.projections.questions import EVOLVING, History
 from tests.kit.stages import Stage, flat, folded
 from tests.kit.strategies import histories, history
@@ -32,7 +43,7 @@ def records(stages: Sequence[Stage]) -> list[Record]:
             found.append(
                 Record(
                     seq=len(found) + 1,
-                    event_id=b"",
+                    event_id=bytes(16),
                     ts_us=len(found),
                     run="run-1",
                     iteration=stage.iteration,
@@ -45,6 +56,14 @@ def records(stages: Sequence[Stage]) -> list[Record]:
                 )
             )
     return found
+
+
+def lived(found: Sequence[Record], life: Life) -> Life:
+    """Take in events as a log gives them, stretch by stretch, and put the tables together."""
+    cut = len(found) // 3
+    lives((batches_of(some, life.reads, HEADERS) for some in (found[:cut], found[cut:])), life)
+    life.tables()
+    return life
 
 
 def valid(life: Life, table: str, seq: int) -> list[dict[str, Any]]:
@@ -120,7 +139,7 @@ def agrees_at_stops(life: Life, seq: int, state: State) -> None:
 @given(histories(), st.lists(ANY, min_size=3, max_size=3))
 def test_what_holds_at_any_event_is_what_a_fold_up_to_there_says(stages: list[Stage], moments: list[float]) -> None:
     found = records(stages)
-    life = lives(found, Life())
+    life = lived(found, Life())
     for moment in moments:
         seq, state = at(moment, found)
         agrees(life, seq, state)
@@ -131,19 +150,19 @@ def test_what_holds_at_any_event_is_what_a_fold_up_to_there_says(stages: list[St
 @given(histories(), ANY)
 def test_in_a_long_log_sums_hold_at_stops_and_all_else_at_any_event(stages: list[Stage], moment: float) -> None:
     found = records(stages)
-    life = lives(found, Life(exact=False))
+    life = lived(found, Life(exact=False))
     agrees(life, *at(moment, found))
     stop = life.stops[round(moment * (len(life.stops) - 1))]
     agrees_at_stops(life, stop, folded([record.event for record in found[:stop]]))
     assert life.stops[-1] == len(found)
-    assert len(life.tables()["bandits"]) <= len(lives(found, Life()).tables()["bandits"])
+    assert len(life.tables()["bandits"]) <= len(lived(found, Life()).tables()["bandits"])
 
 
 @settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(histories(), ANY)
 def test_the_verdicts_up_to_any_event_make_the_history_of_each_question(stages: list[Stage], moment: float) -> None:
     found = records(stages)
-    life = lives(found, Life())
+    life = lived(found, Life())
     seq, state = at(moment, found)
     askings, names = life.asked.askings, life.asked.questions.columns["id"]
     told: dict[str, History] = {}  # as projections/questions.py counts them
@@ -160,7 +179,7 @@ def test_the_verdicts_up_to_any_event_make_the_history_of_each_question(stages: 
 @settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(histories())
 def test_each_interval_of_a_key_ends_where_its_next_begins(stages: list[Stage]) -> None:
-    life = lives(records(stages), Life())
+    life = lived(records(stages), Life())
     for name, keys in {
         "mastery": ("skill",),
         "memory_states": ("memory",),
@@ -174,6 +193,46 @@ def test_each_interval_of_a_key_ends_where_its_next_begins(stages: list[Stage]) 
             ends[key] = row["to"]
 
 
+@settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@given(histories())
+def test_the_prompts_that_showed_a_memory_are_those_that_are_found_event_by_event(stages: list[Stage]) -> None:
+    found = records(stages)
+    life, uses, asked = lived(found, Life()), Uses(), dict[tuple[int, str, str], int]()
+    rows = {row["seq"]: number for number, row in enumerate(map(life.asked.askings.at, range(len(life.asked.askings))))}
+    for record in found:
+        event = record.event
+        if isinstance(event, QuestionPlanned):
+            asked[asking_of(event)] = rows[record.seq]
+        if isinstance(event, Uses.reads) and asking_of(event) in asked:
+            uses.take(asked[asking_of(event)], event)
+    for name, row in life.learned.rows.items():
+        assert life.asked.uses.of(row) == uses.of(name)
+    assert life.asked.uses.prompts().tolist() == [len(uses.of(name).shown) for name in life.learned.rows]
+    assert life.asked.uses.right().tolist() == [uses.of(name).right.correct for name in life.learned.rows]
+
+
+def test_an_asking_that_was_left_open_and_then_decided_holds_on() -> None:
+    events = flat(history(seed=3, iterations=1, questions=4))
+    plan = next(event for event in events if isinstance(event, QuestionPlanned) and event.purpose == "fresh")
+    again = msgspec.structs.replace(plan, iteration=9)
+    about = {"iteration": 9, "purpose": "fresh", "question_id": plan.question_id}
+    about |= {"task_type": plan.task_type, "skill": plan.skill, "answer": ""}
+    undecided = AnswerUndecided(**about, problem="the judge gave no verdict")
+    judged = AnswerJudged(**about, score_micro=MICRO, correct=True, strict=False, judge="rule")
+    life = lived(records([Stage(9, "evaluate", (*events, again, undecided, judged))]), Life())
+    row = life.asked.askings.at(len(life.asked.askings) - 1)
+    assert (row["verdict"], row["judged"], row["to"]) == ("correct", life.seq, None)
+
+
+def test_what_is_paid_is_the_sum_of_all_accounts_however_often_one_changes() -> None:
+    paid, costs = Paid(), dict[Account, float | None]()
+    for number, usd in ((0, 0.1), (1, 0.2), (2, 0.3), (1, None), (0, 0.7), (1, 0.4), (3, 0.0)):
+        account = Account("execution", "Learner", "fresh", number, "m")
+        paid[account] = costs[account] = usd
+        known = [cost for cost in costs.values() if cost is not None]
+        assert paid.total() == (sum(known) if len(known) == len(costs) else None)
+
+
 def test_a_memory_that_did_not_fit_was_not_shown_and_a_lost_question_is_neither_right_nor_wrong() -> None:
     events = flat(history(seed=3, iterations=2, questions=4))
     plan = next(event for event in events if isinstance(event, QuestionPlanned) and event.memories)
@@ -182,7 +241,7 @@ def test_a_memory_that_did_not_fit_was_not_shown_and_a_lost_question_is_neither_
     left_out = again.memories[0].memory_id
     trimmed = BundleTrimmed(about=plan.question_id, request_sha256="", memory_id=left_out, **about)
     lost = AnswerUnanswered(task_type=plan.task_type, skill=plan.skill, **about)
-    life = lives(records([Stage(0, "evaluate", (*events, again, trimmed, lost))]), Life())
+    life = lived(records([Stage(0, "evaluate", (*events, again, trimmed, lost))]), Life())
     row = len(life.asked.askings) - 1
     shown = {hit.memory_id for hit in again.memories if row in life.asked.use(hit.memory_id)["shown"]}
     assert shown == {hit.memory_id for hit in again.memories[1:]}
@@ -193,7 +252,7 @@ def test_a_memory_that_did_not_fit_was_not_shown_and_a_lost_question_is_neither_
 
 def test_an_event_says_which_events_it_caused(many: int = 60) -> None:
     found = records(history(seed=3, iterations=2, questions=4))[:many]
-    life = lives(found, Life())
+    life = lived(found, Life())
     assert [set(each) for each in life.caused(1, many)] == [
         {record.seq for record in found if record.causation == seq} for seq in range(1, many + 1)
     ]

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import dist
 
+import numpy as np
+from numpy.typing import NDArray
+
+from mage_es.engine.viewing.columns import Codes, Numbers
 from mage_es.engine.viewing.positions import positions
+
+
+def drawn(kinds: Sequence[str], edges: Sequence[tuple[int, int, str]] = ()) -> NDArray[np.float64]:
+    nodes, ends, links = Codes(), (Numbers(), Numbers()), Codes()
+    nodes.extend(kinds)
+    for source, target, kind in edges:
+        ends[0].append(source)
+        ends[1].append(target)
+        links.append(kind)
+    return positions(nodes, *ends, links)
 
 
 def test_each_node_has_a_place_of_its_own_and_a_memory_lies_with_its_skill() -> None:
     kinds = ["skill"] * 6 + ["task_type"] * 2 + ["memory"] * 400 + ["observation"] * 30
     members = [row for row, kind in enumerate(kinds) if kind == "memory"]
-    edges = {
-        "source": [*members, 0, 1],
-        "target": [*(row % 5 for row in members), 6, 0],
-        "kind": [*("exercises" for _ in members), "resolves", "prerequisite_of"],
-    }
-    x, y = positions({"kind": kinds}, edges)
-    places = list(zip(x, y, strict=True))
-    assert len(set(places)) == len(kinds) and max(map(abs, x + y)) == 1
-    assert (x, y) == positions({"kind": kinds}, edges)
+    edges = [*((row, row % 5, "exercises") for row in members), (0, 6, "resolves"), (1, 0, "prerequisite_of")]
+    edges.append((members[0], 4, "exercises"))  # where it is drawn is what its first edge says
+    found = drawn(kinds, edges)
+    places = list(map(tuple, found.T.tolist()))
+    assert len(set(places)) == len(kinds) and abs(found).max() == 1
+    assert (found == drawn(kinds, edges)).all()
     for row in members:
         nearest = min(range(5), key=lambda skill: dist(places[row], places[skill]))
         assert nearest == row % 5
 
 
 def test_a_graph_without_a_node_or_with_one_is_drawn() -> None:
-    assert positions({"kind": []}, {"source": [], "target": [], "kind": []}) == ([], [])
-    assert positions({"kind": ["skill"]}, {"source": [], "target": [], "kind": []}) == ([0.0], [0.0])
+    assert drawn([]).shape == (2, 0)
+    assert drawn(["skill"]).tolist() == [[0.0], [0.0]]

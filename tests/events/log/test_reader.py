@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.events.errors import LogDamaged, UsageError
+from mage_es.events.errors import LogDamaged, UnknownEvent, UsageError
+from mage_es.events.facts.vocabulary import Vocabulary
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import AnswerJudged, IterationClosed, MemoryAppended
+from mage_es.events.vocabulary import EVENT_TYPES, AnswerJudged, IterationClosed, MemoryAppended, PhaseCompleted
 from tests.events.disks import RefusingDisk
 from tests.events.samples import abandon, bits, clock, closed, completed, facts, judged, remembered, write_log
 
@@ -72,6 +74,30 @@ def test_batches_newest_first_hold_the_same_stretches(path: Path, since: int, un
         return sorted(sorted(seq for batch in batches.values() for seq in batch.seqs) for batches in found)
 
     assert list(filter(None, stretches(newest_first=True))) == list(filter(None, stretches(newest_first=False)))
+
+
+@given(st.integers(-3, 90), st.integers(0, 90))
+def test_batches_with_columns_of_the_header_hold_every_event_of_a_window(path: Path, since: int, until: int) -> None:
+    found = []
+    for batches in LogReader(path).batches(READS, since=since, until=until, headers=("causation_seq", "event_id")):
+        for cls, batch in batches.items():
+            assert list(batch.columns) == list(READS.get(cls, ()))
+            causes, ids = (batch.headers[name] for name in ("causation_seq", "event_id"))
+            found += [(seq, cls, cause, id_.tobytes()) for seq, cause, id_ in zip(batch.seqs, causes, ids, strict=True)]
+    records = LogReader(path).records(since=since, until=until)
+    assert sorted(found, key=itemgetter(0)) == [(r.seq, type(r.event), r.causation, r.event_id) for r in records]
+
+
+def test_what_came_before_an_event_that_cannot_be_read_is_in_batches_of_every_type(tmp_path: Path) -> None:
+    with_all = Log.create(tmp_path / "log", run="r1", clock=clock())
+    with_all.append([judged(1), judged(2)])
+    with_all.append([completed(0, "evaluate"), judged(3)])
+    abandon(with_all)
+    known = Vocabulary(cls for cls in EVENT_TYPES.values() if cls is not PhaseCompleted)
+    found = LogReader(tmp_path / "log", vocabulary=known).batches(READS, headers=("causation_seq",))
+    assert next(found)[AnswerJudged].seqs == [1, 2]
+    with pytest.raises(UnknownEvent, match=r"'phase\.completed'"):
+        next(found)
 
 
 @given(st.integers(-3, 90), st.integers(0, 90))

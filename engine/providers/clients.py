@@ -109,7 +109,8 @@ def require_way_out(name: str) -> None:
     import httpx2
 
     try:
-        httpx2.Client(verify=_trusted()).close()  # the providers' clients complain a second time when they are discarded half built
+        # The providers' clients complain a second time when they are discarded half built.
+        httpx2.Client(verify=_trusted()).close()
     except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
         why = shortened(str(error)) if isinstance(error, ImportError | OSError) else "an address is none"
         raise PrerequisiteError(

@@ -107,7 +107,8 @@ def _lower(a: float, b: float, x: Floats) -> Floats:
         fraction = 1 - at * ((a + m) * (a + b + m) / ((a + 2 * m) * (a + 2 * m + 1))) / fraction
         if m:
             fraction = 1 + at * (m * (b - m) / ((a + 2 * m - 1) * (a + 2 * m))) / fraction
-    return _factor(a, b, x) / fraction
+    found: Floats = _factor(a, b, x) / fraction
+    return found
 
 
 def _factor(a: float, b: float, x: Floats) -> Floats:

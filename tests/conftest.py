@@ -16,6 +16,9 @@ import pytest
 
 from tests.few_words import FEW
 
+# For the small matrices of a test, threads of the linear algebra take most of the time with waiting for one another.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 if find_spec("mage_es.engine.players"):  # the kernel is tested without it, too (tests/wings.py)
     from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
 

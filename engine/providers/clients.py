@@ -12,8 +12,10 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
+from ssl import SSLContext
 from types import ModuleType
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
@@ -107,7 +109,8 @@ def require_way_out(name: str) -> None:
     import httpx2
 
     try:
-        httpx2.Client().close()  # the providers' clients complain a second time when they are discarded half built
+        # The providers' clients complain a second time when they are discarded half built.
+        httpx2.Client(verify=_trusted()).close()
     except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
         why = shortened(str(error)) if isinstance(error, ImportError | OSError) else "an address is none"
         raise PrerequisiteError(
@@ -115,6 +118,18 @@ def require_way_out(name: str) -> None:
             "HTTP_PROXY, "
             "HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE."
         ) from None
+
+
+def _trusted() -> SSLContext:
+    """Return which certificates are trusted. Reading them takes most of the time of opening a client."""
+    return _trusted_by(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@lru_cache(maxsize=1)
+def _trusted_by(file: str | None, folder: str | None) -> SSLContext:
+    import httpx2
+
+    return httpx2.create_ssl_context()  # which reads these two variables
 
 
 def client_of(named: str, name: str, *, url: str, key: str, timeout: float, silence: float) -> Any:
@@ -186,7 +201,9 @@ def http_client(kind: type[Form], **options: Any) -> Form:
     hook = checked_later if issubclass(kind, httpx2.AsyncClient) else checked
     made: Any = kind
     plain = {"accept-encoding": "identity"}
-    client: Form = made(follow_redirects=False, headers=plain, event_hooks={"response": [hook]}, **options)
+    client: Form = made(
+        follow_redirects=False, headers=plain, event_hooks={"response": [hook]}, verify=_trusted(), **options
+    )
     return client
 
 

@@ -49,7 +49,9 @@ def shingle_run(text: str) -> list[str]:
     """
     # Punctuation by itself is not a word: a space before a question mark must not make a different question.
     words = _WORD.findall(text.casefold())
-    return [" ".join(words[at : at + SHINGLE]) for at in range(max(1, len(words) - SHINGLE + 1))]
+    if len(words) <= SHINGLE:
+        return [" ".join(words)]
+    return [*map(" ".join, zip(*(words[at:] for at in range(SHINGLE)), strict=False))]
 
 
 def shingle_hash(shingle: str) -> bytes:

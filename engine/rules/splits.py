@@ -235,11 +235,13 @@ class _Taken:
             self._index.add(compared(question.question, self._common))
 
     def repeat(self, question: Question) -> Repeat | None:
+        # In a new run nothing is taken at first, and most of the work is reading texts.
+        if not self._names:
+            return None
         # Equal texts are reported separately from near ones, and are much cheaper to find.
         if other := self._texts.get(normalise(question.question)):
             return Repeat(question.id, other, nearly=False)
-        # In a new run nothing is taken at first, and most of the work is shingling texts.
-        near = sorted(self._index.near(compared(question.question, self._common))) if self._names else []
+        near = sorted(self._index.near(compared(question.question, self._common)))
         return Repeat(question.id, self._names[near[0]], nearly=True) if near else None
 
 

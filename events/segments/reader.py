@@ -25,6 +25,9 @@ from mage_es.events.segments.schema import HEADER, METADATA_KEY, Description, Ty
 # The event itself has these, so they are not read back.
 _DERIVED = ("type", "sv", "stream")
 
+# Of a file of up to this many bytes, what was read is kept: a check of a small run reads each column several times.
+_SMALL = 1 << 20
+
 
 class _Rows(NamedTuple):
     """A type's rows within a window of sequence numbers: where in the row group, and how many."""
@@ -58,6 +61,8 @@ class Segment:
             types = tuple((run.tag, run.version, run.fingerprint) for run in self.about.runs)
             self._leaves, texts = _layout(tuple(map(tuple, plain.column_paths)), types, vocabulary)
             self._file = _opened(data, metadata=self.footer, read_dictionary=texts)
+        self._is_small = len(data) <= _SMALL
+        self._tables: dict[tuple[int, ...], pa.Table] = {}
 
     def batches(self, reads: Reads, window: Range, headers: Sequence[str] = ()) -> dict[type[Event], Batch]:
         """Return the wanted events by type, with their stored values; with `headers` the events of every type,
@@ -121,7 +126,11 @@ class Segment:
 
     def _read(self, run: TypeRun, names: list[str]) -> pa.Table:
         leaves = [leaf for name in names for leaf in self._leaves[name]]
-        return self._file.read_row_group(run.group, column_indices=leaves, use_threads=False)
+        if (table := self._tables.get((run.group, *leaves))) is None:
+            table = self._file.read_row_group(run.group, column_indices=leaves, use_threads=False)
+            if self._is_small:
+                self._tables[run.group, *leaves] = table
+        return table
 
     def _cut(self, table: pa.Table, column: str, rows: _Rows) -> pa.Array:
         array = table.column(column).slice(rows.start, rows.length).combine_chunks()

@@ -146,5 +146,6 @@ def test_a_segment_that_is_damaged_while_it_is_sealed_is_mended_without_a_loss(
             assert segment.name in shown.out and "no event is lost" in shown.out and not shown.out.count("would be")
             assert segment.read_bytes() == harmed, name  # only --yes changes anything
         assert mage("verify", "first", "--repair", "--yes").code == 0, name
-        assert mage("verify", "first").code == 0 and "nothing to repair" in mage("verify", "first", "--repair").out
-        assert red == 0 or segment.read_bytes() == data, name
+        if red:
+            assert segment.read_bytes() == data, name
+            assert mage("verify", "first").code == 0 and "nothing to repair" in mage("verify", "first", "--repair").out

@@ -34,7 +34,7 @@ from mage_es.events.vocabulary import (
 pytestmark = pytest.mark.slow
 
 CONFIG = Config(
-    benchmark="crafter", iterations=2, pool=2, held_out=3, anchors=0, guard="off", explore_episodes=1, episode_steps=40
+    benchmark="crafter", iterations=2, pool=2, held_out=2, anchors=0, guard="off", explore_episodes=1, episode_steps=40
 )
 
 
@@ -138,7 +138,7 @@ def test_of_replies_the_last_reasoning_is_shown_and_what_was_said_in_the_place_o
 def test_an_exam_reports_the_mean_progress_in_worlds_that_evolution_never_saw(run: Run) -> None:
     report = examine(run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=2))
     assert report.guidance_calls == 0
-    assert [(row.purpose, row.episodes, row.unparsed) for row in report.episodes] == [("exam", 3, 0)]
+    assert [(row.purpose, row.episodes, row.unparsed) for row in report.episodes] == [("exam", 2, 0)]
     assert 0 < report.episodes[0].mean_score < 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mage_es.engine.config import Config
@@ -30,7 +31,8 @@ def every_fourth(number: int) -> str:
 
 @pytest.mark.paper("beyond the paper, outages")
 def test_an_hour_without_the_server_loses_nothing_and_ends_in_the_same_state(tmp_path: Path) -> None:
-    away = outage(tmp_path, SMALL, workers=16, after=60, again_s=HOUR_S / 2)
+    few = msgspec.structs.replace(SMALL, pool=24)
+    away = outage(tmp_path, few, workers=16, after=40, again_s=HOUR_S / 2)
     assert away.seconds > HOUR_S
     assert away.gave_up == 2  # after every attempt of the policy, and when it was resumed in vain
     assert any("failed 12 times in a row" in words for words in away.said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from mage_es.engine.players.arithmetic.cues import CLASSES
 from mage_es.engine.players.arithmetic.features import context, nature, question_features
@@ -15,6 +16,8 @@ _REFERRING = frozenset(["them", "they", "these", "those", "such", "others", "res
 _ASKING = frozenset({("how", "many"), ("how", "much"), ("number", "of"), ("amount", "of"), ("many", "of")})
 
 
+# A question is read when it is asked and again wherever its case is shown: its problem is shared, and left as it is.
+@lru_cache(maxsize=1024)
 def read_problem(text: str) -> Problem:
     tokens = tokenize(text)
     asked_in = _question_sentence(tokens)

@@ -85,4 +85,4 @@ def tokenize(text: str) -> list[Token]:
 
 
 def count_tokens(text: str) -> int:
-    return sum(1 for _ in _TOKEN.finditer(text))
+    return len(_TOKEN.findall(text))

@@ -50,7 +50,7 @@ from tests.paper_parts import PAPER_PARTS
 
 pytestmark = pytest.mark.slow
 
-CONFIG = Config(benchmark="wordmath", seed=7, iterations=4, pool=60, held_out=20, anchors=6, **PAPER_PARTS)
+CONFIG = Config(benchmark="wordmath", seed=7, iterations=4, pool=30, held_out=20, anchors=6, **PAPER_PARTS)
 NOT_THE_FORM = "{} is all that I can say."
 
 

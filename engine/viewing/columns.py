@@ -105,8 +105,8 @@ class Codes(_Column):
         return place
 
 
-class Texts(_Column):
-    """Texts in one row of bytes."""
+class PackedTexts(_Column):
+    """PackedTexts in one row of bytes."""
 
     def __init__(self) -> None:
         self._data, self._ends = bytearray(), array("q", [0])
@@ -128,7 +128,7 @@ class Texts(_Column):
 
 
 class Borrowed(_Column):
-    """Texts that mostly are those of another column: each is a text of its own, or a row there, with a prefix."""
+    """PackedTexts that mostly are those of another column: each is a text of its own, or a row there, with a prefix."""
 
     def __init__(self, of: Sequence[str], prefix: str = "") -> None:
         self._of, self._prefix, self._own, self._rows = of, prefix, list[str](), array("q")
@@ -180,7 +180,7 @@ class Floats(_Column):
         return found
 
 
-class Places:
+class RowsByNumber:
     """A row for each number from 0, or none: a mapping of a few bytes an entry."""
 
     def __init__(self) -> None:

@@ -106,7 +106,7 @@ class Codes(_Column):
 
 
 class PackedTexts(_Column):
-    """PackedTexts in one row of bytes."""
+    """Texts in one row of bytes."""
 
     def __init__(self) -> None:
         self._data, self._ends = bytearray(), array("q", [0])
@@ -128,7 +128,7 @@ class PackedTexts(_Column):
 
 
 class Borrowed(_Column):
-    """PackedTexts that mostly are those of another column: each is a text of its own, or a row there, with a prefix."""
+    """Texts that mostly are those of another column: each is a text of its own, or a row there, with a prefix."""
 
     def __init__(self, of: Sequence[str], prefix: str = "") -> None:
         self._of, self._prefix, self._own, self._rows = of, prefix, list[str](), array("q")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mage_es.engine.run.exams import interval
 from mage_es.engine.viewing.columns import Codes, Made, Numbers
 from mage_es.engine.viewing.learned import line
-from mage_es.engine.viewing.shown import Shown
+from mage_es.engine.viewing.shown import ShownIn
 from mage_es.engine.viewing.tables import Rows, hashed, whole
 from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
@@ -106,7 +106,7 @@ class Askings:
         self.rows: dict[str, int] = {}
         self.exam_rows: dict[str, int] = {}
         self.ended = Numbers(np.zeros(0, np.int64))
-        self.uses = Shown()
+        self.uses = ShownIn()
         self.episodes = 0
         self.hashes = array("i")
         """Of the ids of the questions, as `asked` has them."""

@@ -105,7 +105,7 @@ class Codes(_Column):
         return place
 
 
-class Texts(_Column):
+class PackedTexts(_Column):
     """Texts in one row of bytes."""
 
     def __init__(self) -> None:
@@ -180,7 +180,7 @@ class Floats(_Column):
         return found
 
 
-class Places:
+class RowsByNumber:
     """A row for each number from 0, or none: a mapping of a few bytes an entry."""
 
     def __init__(self) -> None:

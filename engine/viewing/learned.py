@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from mage_es.engine.rules.quarantine import OUT_OF_USE, reviewed, status_of
 from mage_es.engine.run.memories import item_in, kind_of, lesson_of, one_line
-from mage_es.engine.viewing.columns import Borrowed, Texts
+from mage_es.engine.viewing.columns import Borrowed, PackedTexts
 from mage_es.engine.viewing.tables import Rows, whole
 from mage_es.events import vocabulary as v
 from mage_es.events.facts.private import PREFIX
@@ -91,7 +91,7 @@ class Learned:
         self._counts = Counter[str]()
         self._nodes, self._own_nodes = dict[str, int](), array("i")
         self._pruned = self._edges = 0
-        ids, titles = list[str](), Texts()
+        ids, titles = list[str](), PackedTexts()
         self.memories = Rows(
             "from id kind task_type skill question iteration phase title prompts right",
             numbers="from question iteration prompts right",

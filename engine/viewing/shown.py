@@ -50,7 +50,7 @@ class _Pairs:
         return found
 
 
-class Shown:
+class ShownIn:
     """The askings whose prompts showed a memory, by its row. A plan that was never asked showed nothing."""
 
     def __init__(self) -> None:

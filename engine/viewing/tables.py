@@ -126,7 +126,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from mage_es.engine.viewing.columns import Codes, Numbers, Places
+from mage_es.engine.viewing.columns import Codes, Numbers, RowsByNumber
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event
 
@@ -166,7 +166,7 @@ class Rows:
         self._places = {name: place for place, name in enumerate(self._columns)}
         self._rows = len(next(iter(self._columns.values())))
         self._new: list[list[Any]] = []  # the last rows: to add many at once is cheaper
-        self._open: Any = Places() if by_number else dict[Hashable, int]()
+        self._open: Any = RowsByNumber() if by_number else dict[Hashable, int]()
         self._values: dict[Hashable, tuple[Any, ...]] | None = None if by_number else {}
 
     @classmethod

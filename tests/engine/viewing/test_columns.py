@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.viewing.columns import Borrowed, Codes, Floats, Made, Numbers, Places, Texts
+from mage_es.engine.viewing.columns import Borrowed, Codes, Floats, Made, Numbers, PackedTexts, RowsByNumber
 
 
 def agrees(column: Sequence[Any], values: list[Any]) -> None:
@@ -49,7 +49,7 @@ def test_codes_are_the_values_that_were_added(values: list[str | None], some: in
 
 @given(st.lists(st.text(st.characters(codec="utf-8"))))
 def test_texts_are_the_texts_that_were_added(values: list[str]) -> None:
-    column = Texts()
+    column = PackedTexts()
     column.extend(values)
     agrees(column, values)
 
@@ -71,6 +71,6 @@ def test_what_is_made_when_it_is_asked_for_is_a_sequence_too(make: Callable[[], 
 
 
 def test_a_place_is_there_for_each_number_that_has_one() -> None:
-    places = Places()
+    places = RowsByNumber()
     places[2], places[0] = 7, 5
     assert [places.get(key) for key in range(4)] == [5, None, 7, None]

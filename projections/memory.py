@@ -441,7 +441,7 @@ def _recorded(row: _Row) -> msgspec.Raw:
 
 
 def plain(answer: str) -> str:
-    """Return an answer as answers are compared: a learner may write it otherwise than the gold answer is written."""
+    """Return an answer as answers are compared: a learner may spell it differently from the gold answer."""
     return answer.strip().casefold()
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from mage_es.engine.auditing.theorems.recount import Heard
+from mage_es.engine.auditing.theorems.recount import RebuiltCall
 from mage_es.engine.auditing.verify import verified
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.rules.randomness import ranked
@@ -95,10 +95,10 @@ async def areproduce(
     invalid share."""
     if not 0 <= share <= 1:
         raise UsageError(f"share is {share}, but must be from 0 to 1: it is the share of the calls to repeat.")
-    run, began, heard = as_run(run), time.perf_counter(), list[Heard]()
-    report = await asyncio.to_thread(verified, run, data_dir=data_dir, benchmark=benchmark, heard=heard)
+    run, began, rebuilt = as_run(run), time.perf_counter(), list[RebuiltCall]()
+    report = await asyncio.to_thread(verified, run, data_dir=data_dir, benchmark=benchmark, rebuilt=rebuilt)
     asked, given = list[AskedAgain](), {execution.name: execution} if execution else {}
-    for name, calls in sorted(_drawn(heard, share, seed).items()) if share else ():
+    for name, calls in sorted(_drawn(rebuilt, share, seed).items()) if share else ():
         asked.append(await _asked_again(name, *calls, given))
     return ReproduceReport(
         run_id=run.id,
@@ -114,10 +114,10 @@ async def areproduce(
 reproduce = blocking(areproduce)
 
 
-def _drawn(heard: Sequence[Heard], share: float, seed: int) -> dict[str, tuple[int, list[Heard]]]:
+def _drawn(rebuilt: Sequence[RebuiltCall], share: float, seed: int) -> dict[str, tuple[int, list[RebuiltCall]]]:
     """Return by model how many calls it had, and those to repeat: at least one."""
-    by_model = defaultdict[str, dict[str, Heard]](dict)
-    for each in heard:
+    by_model = defaultdict[str, dict[str, RebuiltCall]](dict)
+    for each in rebuilt:
         by_model[each.called.model][f"{each.exam}/{each.called.subject}/{each.planned.iteration}"] = each
     drawn = {}
     for name, calls in by_model.items():
@@ -126,14 +126,14 @@ def _drawn(heard: Sequence[Heard], share: float, seed: int) -> dict[str, tuple[i
     return drawn
 
 
-async def _asked_again(name: str, count: int, drawn: Sequence[Heard], given: Mapping[str, Model]) -> AskedAgain:
+async def _asked_again(name: str, count: int, drawn: Sequence[RebuiltCall], given: Mapping[str, Model]) -> AskedAgain:
     try:
         model = given[name] if name in given else open_model(name, "execution")
     except (UsageError, PrerequisiteError) as missing:
         return AskedAgain(model=name, calls=count, problem=str(missing))
     gate, problems = asyncio.Semaphore(AT_ONCE), list[str]()
 
-    async def ask(each: Heard) -> str | None:
+    async def ask(each: RebuiltCall) -> str | None:
         async with gate:
             if problems:  # a model that cannot be reached once is not tried again
                 return None
@@ -164,11 +164,11 @@ async def _asked_again(name: str, count: int, drawn: Sequence[Heard], given: Map
     )
 
 
-def _is_ruled(each: Heard) -> bool:
+def _is_ruled(each: RebuiltCall) -> bool:
     return each.world.has_gold and not is_sequential(each.world.benchmark)
 
 
-def _is_right(each: Heard, reply: str) -> bool:
+def _is_right(each: RebuiltCall, reply: str) -> bool:
     return scored(each.world.benchmark, each.world.questions[each.planned.question_id], reply).correct
 
 

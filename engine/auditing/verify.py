@@ -22,7 +22,7 @@ from mage_es.engine.auditing.theorems.paraphrases import check_paraphrases
 from mage_es.engine.auditing.theorems.parent import check_parent, check_past
 from mage_es.engine.auditing.theorems.ratchet import check_ratchet
 from mage_es.engine.auditing.theorems.reasked import check_reasked
-from mage_es.engine.auditing.theorems.recount import Heard
+from mage_es.engine.auditing.theorems.recount import RebuiltCall
 from mage_es.engine.auditing.theorems.registered import check_registered
 from mage_es.engine.auditing.theorems.replay import check_replay
 from mage_es.engine.auditing.theorems.reproof import check_reproof
@@ -99,9 +99,9 @@ def verified(
     parent: Run | None = None,
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
-    heard: list[Heard] | None = None,
+    rebuilt: list[RebuiltCall] | None = None,
 ) -> VerifyReport:
-    """Do what `verify` does; `heard` gets the calls whose requests were rebuilt."""
+    """Do what `verify` does; `rebuilt` gets the calls whose requests were rebuilt."""
     known = [read_verifier(key) for key in keys]
     kept = [read_head_file(Path(head))] if head and Path(head).is_file() else []
     verdict = verify_log(run.log_path, head=None if kept else head)
@@ -117,7 +117,7 @@ def verified(
     try:
         reader = LogReader(run.log_path)
         checks += [check_parent(reader, parent)] if parent else []
-        checks += _theorems(run, reader, data_dir, benchmark, heard)
+        checks += _theorems(run, reader, data_dir, benchmark, rebuilt)
     except KeysUnusable as error:  # checks done before the error still count
         checks.append(Check(name="keys", ok=False, detail=str(error), damaged=True))
         return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
@@ -137,7 +137,7 @@ def _theorems(
     reader: LogReader,
     data_dir: Path | str | None,
     benchmark: Benchmark | None,
-    heard: list[Heard] | None,
+    rebuilt: list[RebuiltCall] | None,
 ) -> Iterator[Check]:
     stored = check_questions(verify_questions(run.log_path))
     yield stored
@@ -164,7 +164,7 @@ def _theorems(
     yield from check_reasked(run, reader)
     yield from check_keys(reader)
     if started and stored.ok:
-        basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), heard=heard)
+        basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), rebuilt=rebuilt)
         yield check_scorer(reader, basis)
         yield from check_verdicts(run, reader, basis)
         yield check_paraphrases(reader, basis)

@@ -22,7 +22,15 @@ from typing import Annotated, Any
 
 import msgspec
 
-from mage_es.engine.providers.clients import Tokens, budget_of, heard, other_name, read_as, without_key, worded
+from mage_es.engine.providers.clients import (
+    Tokens,
+    budget_of,
+    other_name,
+    read_as,
+    text_and_thinking,
+    without_key,
+    worded,
+)
 from mage_es.engine.providers.served import ServedModel
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened
 from mage_es.engine.seams.model import Completion, Request, chat_of, stop_of
@@ -244,7 +252,7 @@ def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
     details = usage.output_tokens_details or _OutputDetails()
     stop, output_tokens = read.stop_reason or "end", usage.output_tokens or 0
-    text, thinking = heard(said, aside, output_tokens=output_tokens, told=details.thinking_tokens)
+    text, thinking = text_and_thinking(said, aside, output_tokens=output_tokens, told=details.thinking_tokens)
     return Completion(
         text=without_key(text, key),
         input_tokens=(usage.input_tokens or 0) + cached + written,

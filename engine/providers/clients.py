@@ -78,7 +78,7 @@ def worded(request: Request, *, is_enforced: bool) -> Request:
     return msgspec.structs.replace(request, prompt=f"{request.prompt}\n\n{form}") if form else request
 
 
-def heard(said: str, aside: str, *, output_tokens: int, told: int | None) -> tuple[str, int]:
+def text_and_thinking(said: str, aside: str, *, output_tokens: int, told: int | None) -> tuple[str, int]:
     """Return a reply's text without its thinking, and the tokens of the thinking: as reported, or else by its share of
     characters; never more than `output_tokens`, which include them. `aside` is thinking that the provider keeps
     separate from the text."""

@@ -20,10 +20,10 @@ from mage_es.engine.providers.clients import (
     Tokens,
     budget_of,
     fitting,
-    heard,
     other_name,
     read_as,
     template_of,
+    text_and_thinking,
     told_context,
     without_key,
     worded,
@@ -311,7 +311,9 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
     # Some servers count thinking only in the total.
     output_tokens = max(usage.completion_tokens or 0, (usage.total_tokens or 0) - input_tokens)
     stop = _STOPS.get(finish, without_key(finish, key))
-    text, thinking = heard(message.text, message.aside, output_tokens=output_tokens, told=made.reasoning_tokens)
+    text, thinking = text_and_thinking(
+        message.text, message.aside, output_tokens=output_tokens, told=made.reasoning_tokens
+    )
     return Completion(
         text=without_key(text, key),
         input_tokens=input_tokens,
@@ -325,7 +327,7 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
 
 
 def _reply_form(form: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that ask for a typed reply, none if it is asked for only in the prompt's words."""
+    """Return the fields that ask for a typed reply, or none if only the words of the prompt ask for it."""
     match form:
         case "json_schema":
             return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.providers.clients import SYSTEMS, heard, require_package, template_of
+from mage_es.engine.providers.clients import SYSTEMS, require_package, template_of, text_and_thinking
 from mage_es.engine.seams.faults import Fault, ModelFault, shortened
 from mage_es.engine.seams.model import Completion, Preflight, Request, chat_of, stop_of
 from mage_es.engine.seams.spec import ModelSpec
@@ -98,7 +98,7 @@ def _completion(output: Any) -> Completion:
     if output is None or not output.finished:
         raise ModelFault(Fault("connection", "the engine stopped before the reply was whole"))
     reply = output.outputs[0]
-    text, thinking = heard(reply.text, "", output_tokens=len(reply.token_ids), told=None)
+    text, thinking = text_and_thinking(reply.text, "", output_tokens=len(reply.token_ids), told=None)
     return Completion(
         text=text,
         input_tokens=len(output.prompt_token_ids),

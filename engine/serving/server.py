@@ -1,4 +1,4 @@
-"""The server below the routes: an address of this machine, and connections that cannot be held idle."""
+"""The server that carries the routes: it binds to an address of this machine, and closes idle connections."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class Keys:
         self._ciphers: dict[frozenset[str], AESGCM] = {}
 
     def id_of(self, subject: str) -> str:
-        """Return what stands, or stood, for a subject in tokens."""
+        """Return the digits that replace a subject in tokens, also of one that was erased."""
         return _id_of(self.salt, subject)
 
     def sealed(self, row: Sealed) -> Sealed:

@@ -57,7 +57,7 @@ _Settled = AnswerJudged | AnswerUnanswered | AnswerUndecided
 _Key = tuple[int, str, str]
 
 
-class Heard(NamedTuple):
+class RebuiltCall(NamedTuple):
     """A call of the learner whose request was rebuilt; `exam` asked it, "" for the run itself."""
 
     world: World
@@ -72,7 +72,7 @@ class CheckBasis(msgspec.Struct, frozen=True):
     fingerprints of its current `scorer`.
 
     `is_release` and `is_scorer`: whether the current package and scorer are those that recorded it, and so must render
-    and score the same. `heard`, if given, collects the calls whose requests were rebuilt.
+    and score the same. `rebuilt`, if given, collects the calls whose requests were rebuilt.
     """
 
     world: World | None
@@ -80,7 +80,7 @@ class CheckBasis(msgspec.Struct, frozen=True):
     scorer: tuple[str, str] = ("", "")
     is_release: bool = True
     is_scorer: bool = True
-    heard: list[Heard] | None = None
+    rebuilt: list[RebuiltCall] | None = None
 
 
 class _Asking:
@@ -97,7 +97,7 @@ class Recount:
     answer."""
 
     def __init__(self, given: CheckBasis, *, exam: str = "", execution: str = "", judge: str | None = None) -> None:
-        self._exam, self._heard, self._is_scorer = exam, given.heard, given.is_scorer
+        self._exam, self._rebuilt, self._is_scorer = exam, given.rebuilt, given.is_scorer
         self._world, self._is_release, self._execution = given.world, given.is_release, execution
         self._judge = judge if judge is not None or given.world is None else given.world.setting.config.judge
         self._missing, self._has_gold = given.missing, given.world is not None and given.world.has_gold
@@ -287,8 +287,8 @@ class Recount:
                 move = Finish("", lost=f"{fact.fault}: {fact.problem}")
                 break
             if isinstance(move, Ask) and isinstance(fact, ModelCalled) and move.tier == "execution":
-                if self._heard is not None and self._world:
-                    self._heard.append(Heard(self._world, self._exam, asking.planned, move.request, fact))
+                if self._rebuilt is not None and self._world:
+                    self._rebuilt.append(RebuiltCall(self._world, self._exam, asking.planned, move.request, fact))
                 if problem := self._otherwise_replied(move.request, fact):
                     return problem
             assert isinstance(fact, Fact)

@@ -20,7 +20,7 @@ ROOMED = ("engine", "events")
 HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "wings": (
         (
-            *("engine.auditing", "engine.bench", "engine.histories", "engine.neighbours", "engine.players"),
+            *("engine.auditing", "engine.bench", "engine.exports", "engine.histories", "engine.players"),
             *("engine.providers", "engine.serving", "engine.study", "engine.testing", "engine.upkeep"),
             "engine.viewing",
         ),

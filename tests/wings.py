@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 WINGS = (
-    *("auditing", "bench", "histories", "neighbours", "players", "providers", "serving", "study", "testing", "upkeep"),
+    *("auditing", "bench", "exports", "histories", "players", "providers", "serving", "study", "testing", "upkeep"),
     "viewing",
 )
 TESTS = ("tests/projections",)

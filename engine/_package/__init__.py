@@ -69,13 +69,13 @@ if TYPE_CHECKING:  # `name as name` offers it to users' type checkers as well
     )
     from mage_es.engine.models.registry import Models as Models, open_model as open_model
     from mage_es.engine.models.retrying import RetryPolicy as RetryPolicy
-    from mage_es.engine.neighbours.hf import HfReport as HfReport, aexport_hf as aexport_hf, export_hf as export_hf
-    from mage_es.engine.neighbours.inspect_logs import (
+    from mage_es.engine.exports.hf import HfReport as HfReport, aexport_hf as aexport_hf, export_hf as export_hf
+    from mage_es.engine.exports.inspect_logs import (
         InspectReport as InspectReport,
         aexport_inspect as aexport_inspect,
         export_inspect as export_inspect,
     )
-    from mage_es.engine.neighbours.otlp import (
+    from mage_es.engine.exports.otlp import (
         OtlpReport as OtlpReport,
         aexport_otlp as aexport_otlp,
         export_otlp as export_otlp,

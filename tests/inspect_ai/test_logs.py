@@ -26,7 +26,7 @@ from mage_es import (
     resume,
     show,
 )
-from mage_es.engine.neighbours.inspect_logs import WITHHELD
+from mage_es.engine.exports.inspect_logs import WITHHELD
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ExamClosed, ModelCalled, QuestionPlanned

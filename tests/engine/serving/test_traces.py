@@ -10,14 +10,14 @@ from typing import Any
 import httpx2
 import pytest
 
-from mage_es.engine.neighbours.otel.live import sending
+from mage_es.engine.exports.otel.live import sending
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Telemetry
 from mage_es.engine.served.settings import Serving
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.serve import serve
 from mage_es.events.errors import UsageError
-from tests.engine.neighbours.receiver import Received, receiving, said
+from tests.engine.exports.receiver import Received, receiving, said
 from tests.engine.serving.behind import PATIENCE_S, serving
 from tests.engine.serving.conftest import Opening
 from tests.engine.serving.test_proxy import CHAT, MESSAGES, known_question

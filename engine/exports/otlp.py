@@ -20,14 +20,14 @@ from mage_es.events.log import LogReader
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from mage_es.engine.neighbours.otel.live import QueuedOutbox
-    from mage_es.engine.neighbours.otel.spans import TraceSpan, TraceVerdict
+    from mage_es.engine.exports.otel.live import QueuedOutbox
+    from mage_es.engine.exports.otel.spans import TraceSpan, TraceVerdict
 
 
 def sender() -> Callable[..., AbstractContextManager[QueuedOutbox]]:
     """Return what sends telemetry (engine/run/telemetry.py). Raises `PrerequisiteError` without the extra `otel`."""
     try:
-        from mage_es.engine.neighbours.otel.live import sending
+        from mage_es.engine.exports.otel.live import sending
     except ImportError as error:
         raise PrerequisiteError(
             f"OpenTelemetry needs the package {error.name}: python -m pip install 'mage-es[otel]'"
@@ -70,7 +70,7 @@ def export_otlp(
         LogDamaged: A log fails its checksums.
     """
     sender()
-    from mage_es.engine.neighbours.otel.otlp import Collector, OtlpFiles, deliver, resource_of
+    from mage_es.engine.exports.otel.otlp import Collector, OtlpFiles, deliver, resource_of
 
     if bool(to) == bool(endpoint):
         raise UsageError("Give either a folder (--to FOLDER) or a collector (--endpoint http://localhost:4318).")
@@ -103,7 +103,7 @@ aexport_otlp = in_thread(export_otlp)
 def _traced(
     reader: LogReader, exams: list[LogReader], heads: list[int], until: int, *, texts: bool
 ) -> Iterator[TraceSpan | TraceVerdict]:
-    from mage_es.engine.neighbours.otel.spans import TraceTexts, traced
+    from mage_es.engine.exports.otel.spans import TraceTexts, traced
 
     shown = None
     if texts:

@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from mage_es.engine.neighbours.hf_card import (
+from mage_es.engine.exports.hf_card import (
     ANSWERS,
     GOLD,
     MEMORIES,

@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import get_current_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from mage_es.engine.neighbours.otel.otlp import (
+from mage_es.engine.exports.otel.otlp import (
     PATIENCE_S,
     SCOPE,
     Meters,
@@ -32,7 +32,7 @@ from mage_es.engine.neighbours.otel.otlp import (
     span_of,
     warnings_of,
 )
-from mage_es.engine.neighbours.otel.spans import (
+from mage_es.engine.exports.otel.spans import (
     NO_TEXTS,
     TraceIds,
     TraceSpan,

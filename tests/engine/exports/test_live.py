@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from mage_es.engine.config import Config
-from mage_es.engine.neighbours.otlp import export_otlp
+from mage_es.engine.exports.otlp import export_otlp
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import ProgressNote, Runtime, Telemetry
 from mage_es.engine.verbs.evolve import evolve
@@ -16,7 +16,7 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
 from mage_es.events.errors import Interrupted
 from tests.engine.conftest import SMALL
-from tests.engine.neighbours.receiver import Received, read_files, receiving, said
+from tests.engine.exports.receiver import Received, read_files, receiving, said
 
 SHORT: Config = msgspec.structs.replace(SMALL, iterations=1, pool=12)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.engine.neighbours.otel.spans import RECORDS, SEARCH_MEMORY, TraceSpan, TraceVerdict, traced
+from mage_es.engine.exports.otel.spans import RECORDS, SEARCH_MEMORY, TraceSpan, TraceVerdict, traced
 from mage_es.engine.run.directory import Run
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (

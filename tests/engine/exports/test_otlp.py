@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.neighbours.otlp import OtlpReport, export_otlp
+from mage_es.engine.exports.otlp import OtlpReport, export_otlp
 from mage_es.engine.run.directory import Run
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
@@ -15,7 +15,7 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.facts.private import texts_in
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, ModelCalled, QuestionPlanned
-from tests.engine.neighbours.receiver import Received, read_files, receiving, said
+from tests.engine.exports.receiver import Received, read_files, receiving, said
 from tests.engine.pears import CANARIES, Echo, in_clear, models_with, stopped
 
 LONGEST_NAME = 24
@@ -184,7 +184,7 @@ def test_a_tool_that_knows_traces_only_gets_them_and_the_report_names_the_rest(r
 
 
 def test_a_collector_that_refuses_or_is_away_is_an_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mage_es.engine.neighbours.otel.otlp.EXPORT_S", 1.0)
+    monkeypatch.setattr("mage_es.engine.exports.otel.otlp.EXPORT_S", 1.0)
     with receiving(status=400) as received, pytest.raises(PrerequisiteError, match="did not accept the data"):
         export_otlp(run, endpoint=received.url)
     with pytest.raises(PrerequisiteError, match="speaks OTLP over HTTP"):

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as gen_ai
 
-from mage_es.engine.neighbours.otel.spans import QUERY, RECORDS, SEARCH_MEMORY, Attributes, TraceSpan
+from mage_es.engine.exports.otel.spans import QUERY, RECORDS, SEARCH_MEMORY, Attributes, TraceSpan
 
 _KINDS = {
     SEARCH_MEMORY: "RETRIEVER",

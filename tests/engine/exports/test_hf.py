@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mage_es.engine.neighbours.hf import HfReport, export_hf
+from mage_es.engine.exports.hf import HfReport, export_hf
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.memories import report_of, things_of
 from mage_es.engine.run.world import state_of

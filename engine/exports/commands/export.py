@@ -95,7 +95,7 @@ def _as_files(run: Run, out: Output, to: Path, format: Literal["parquet", "csv",
 
 
 def _as_otlp(run: Run, out: Output, to: Path | None, endpoint: str, until: str, *, texts: bool) -> None:
-    from mage_es.engine.neighbours.otlp import export_otlp
+    from mage_es.engine.exports.otlp import export_otlp
 
     report = export_otlp(run, to, endpoint=endpoint, until=until, texts=texts)
     title = f"Events 1 to {report.until} of {run.id}, and {report.exams} exams, in {report.to}"
@@ -106,7 +106,7 @@ def _as_otlp(run: Run, out: Output, to: Path | None, endpoint: str, until: str, 
 
 
 def _as_data_set(run: Run, out: Output, to: Path, until: str, *, gold: bool) -> None:
-    from mage_es.engine.neighbours.hf import export_hf
+    from mage_es.engine.exports.hf import export_hf
 
     report = export_hf(run, to, until=until, gold=gold)
     rows = [(name, str(count)) for name, count in report.rows.items()]
@@ -119,7 +119,7 @@ def _as_data_set(run: Run, out: Output, to: Path, until: str, *, gold: bool) -> 
 
 
 def _as_inspect(run: Run, out: Output, to: Path, until: str) -> None:
-    from mage_es.engine.neighbours.inspect_logs import export_inspect
+    from mage_es.engine.exports.inspect_logs import export_inspect
 
     report = export_inspect(run, to, until=until)
     rows = [(each.file, str(each.samples), f"{each.correct}/{each.decided}") for each in report.logs]

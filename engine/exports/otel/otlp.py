@@ -53,8 +53,8 @@ from opentelemetry.trace import (
 )
 
 from mage_es import __version__
-from mage_es.engine.neighbours.otel.openinference import openinference
-from mage_es.engine.neighbours.otel.spans import EVALUATION, RECORDS, TraceSpan, TraceVerdict
+from mage_es.engine.exports.otel.openinference import openinference
+from mage_es.engine.exports.otel.spans import EVALUATION, RECORDS, TraceSpan, TraceVerdict
 from mage_es.events.errors import PrerequisiteError
 
 SCOPE = InstrumentationScope("mage_es", __version__)

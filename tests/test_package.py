@@ -135,7 +135,7 @@ def test_own_tasks_are_a_list_and_their_scorer_a_function_that_other_processes_f
     at_start = out("-m", "mage_es", "exam", "sums-s42-001", "--at", "start", *with_another, "--json")
     assert json.loads(at_start)["total"] == 5
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(mage_es.UsageError, match="given from Python, each time"):
+    with pytest.raises(mage_es.UsageError, match="from Python, each time"):
         mage_es.examine("sums-s42-001")
     other = mage_es.open_model("builtin/analogist", "execution")
     shown = mage_es.show("sums-s42-001", mage_es.examine("sums-s42-001", execution=other).answers[0][0])
@@ -370,7 +370,7 @@ def test_the_stop_of_a_notebook_ends_what_works_beside_its_loop_and_resume_conti
     finally:
         signal.signal(signal.SIGINT, before)
         loop.close()
-    with pytest.raises(mage_es.UsageError, match="given from Python, each time"):
+    with pytest.raises(mage_es.UsageError, match="from Python, each time"):
         mage_es.resume(tmp_path / "mine")
     learner = mage_es.open_model("builtin/analogist", "execution")
     models = mage_es.Models(learner, mage_es.open_model("builtin/reference", "guidance"))

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import weakref
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from itertools import groupby
@@ -122,7 +123,7 @@ class Viewed:
         self._checked: Future[dict[str, Any]] | None = None
         try:
             if run.events:
-                self._live(LogReader(run.log_path, opened=opened), tell)
+                self._live(_openable(LogReader(run.log_path, opened=opened)), tell)
         except LogDamaged as error:
             whole_seq = self._live_prefix(tell)
             shown = f"Events 1 to {whole_seq} are whole, and shown here" if whole_seq else "Nothing of it is whole"
@@ -183,7 +184,7 @@ class Viewed:
         for exam in self._exams:
             opened = exam.opened
             try:
-                ledger = life.asked.take_exam(opened.exam, exam.log(self.run))
+                ledger = life.asked.take_exam(opened.exam, _openable(exam.log(self.run)))
             except (LogError, OSError) as error:
                 life.asked.lose_exam(opened.exam, str(error))
                 continue
@@ -491,3 +492,11 @@ def _words(value: Any) -> str:
     if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
         return "\n".join(value)
     return msgspec.json.format(msgspec.json.encode(_plain(value), enc_hook=str)).decode()
+
+
+def _openable(reader: LogReader) -> LogReader:
+    """Return the reader. Raises `KeysUnusable` if its keys do not open a text of a subject: the index reads few of
+    these, and a page cannot be half made."""
+    if reader.keys:
+        deque(reader.records(), maxlen=0)
+    return reader

@@ -166,7 +166,10 @@ class Keys:
         if isinstance(value, str):
             return self._open(value) if value.startswith(PREFIX) else value
         if isinstance(value, list | tuple):
-            return type(value)(map(self._opened, value))
+            opened = map(self._opened, value)
+            return (
+                value._make(opened) if hasattr(value, "_make") else type(value)(opened)
+            )  # a named tuple, or a plain one
         if isinstance(value, dict):
             return {name: self._opened(each) for name, each in value.items()}
         if isinstance(value, msgspec.Struct):

@@ -86,7 +86,7 @@ def test_what_is_proved_harmful_goes_out_of_use_once_and_a_dry_run_only_says_so(
 def test_prune_needs_a_record_to_go_by(mage: Command, runs_dir: Path) -> None:
     for words in (("wordmath",), ("--from", "first", "--at", "iter-0")):
         refused = mage("evolve", *words, "--prune")
-        assert refused.code == 2 and "--prune goes by the record of the run that --from names" in refused.err
+        assert refused.code == 2 and "--prune uses the final record of the run that --from names" in refused.err
     words = ("evolve", "--from", "first", "--prune", "--iterations", "1", "--pool", "4")
     unpaid = mage(*words)
     assert unpaid.code == 2 and "Going on with 1 iteration" in unpaid.err and "Nothing was asked" in unpaid.err

@@ -84,7 +84,7 @@ def test_who_decided_is_in_the_list_in_the_log_and_in_the_memory_however_long_th
         "memory.released by bob",
     ]
     told = mage("memory", "quarantine", first, "--reason", "x", "--by", "guard")
-    assert told.code == 2 and "that of a rule" in told.err
+    assert told.code == 2 and "belongs to a rule" in told.err
     past = {item["memory_id"]: item["by"] for item in listed(mage, "--at", "start")}
     assert set(past.values()) <= {""}, "then it was decided by nobody"
 

@@ -32,7 +32,7 @@ def test_a_repair_shows_the_loss_first_and_changes_nothing(mage: Command, runs_d
     outcome = mage("verify", "first", "--repair")
     assert outcome.code == 1
     assert "would be lost" in outcome.out and "is missing" in outcome.out
-    assert "Nothing was changed" in outcome.err and "Next: mage-es verify first --repair --yes" in outcome.err
+    assert "Nothing has changed" in outcome.err and "Next: mage-es verify first --repair --yes" in outcome.err
     assert before == {file: file.read_bytes() for file in (runs_dir / "first").rglob("*") if file.is_file()}
 
 

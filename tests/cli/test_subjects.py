@@ -83,7 +83,7 @@ GONE = {
     "restored": NAMES,  # without the file of keys
 }
 """Of which subjects nothing can be read, in the states in which all else can be."""
-UNUSABLE = {"damaged": "is damaged", "another salt": "has another salt", "other keys": "does not open this log"}
+UNUSABLE = {"damaged": "is damaged", "another salt": "has a different salt", "other keys": "does not open this log"}
 
 
 def change_keys(path: Path, state: str) -> None:

@@ -165,7 +165,7 @@ def test_a_log_in_which_another_prompt_was_served_than_the_record_is_for_is_foun
         is_fresh = isinstance(event, QuestionPlanned) and event.purpose == "fresh"
         return msgspec.structs.replace(event, is_bare=True) if is_fresh else event
 
-    for name, change, problem in (("praised", praised, "decided otherwise"), ("gated", gated, "the bare prompt")):
+    for name, change, problem in (("praised", praised, "does not decide what"), ("gated", gated, "the bare prompt")):
         run = Run(harmed.id, tmp_path / name)
         forged(harmed.log_path, run.log_path, change)
         check = check_benefit(run, LogReader(run.log_path), CONFIG)

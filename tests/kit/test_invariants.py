@@ -154,7 +154,8 @@ class Hiding(Memory):
     def apply(self, event: Event) -> None:
         super().apply(event)
         if isinstance(event, MemoryQuarantined):
-            self._rows.pop(event.memory_id, None)
+            part = self._known(event.memory_id)
+            del part.rows[event.memory_id], part.sorts[event.memory_id]
 
 
 def test_a_view_that_loses_what_is_in_quarantine_is_found() -> None:

@@ -142,7 +142,7 @@ def test_a_value_that_python_does_not_have_is_named_by_its_file(tmp_path: Path, 
     if pa.types.is_binary(values.type):
         table = pa.table({"name": pa.Array.from_buffers(pa.string(), 1, values.buffers())})
     pq.write_table(table, tmp_path / "x.parquet")
-    with pytest.raises(PrerequisiteError, match=r"x\.parquet is not well-formed: no Parquet"):
+    with pytest.raises(PrerequisiteError, match=r"x\.parquet is not well-formed: not Parquet"):
         read_records(tmp_path / "x.parquet", dict, lambda _, row: row)
 
 

@@ -110,7 +110,7 @@ def test_a_stricter_guard_ends_the_record_at_its_first_rollback(wide: Run) -> No
     if found.differs is not None:
         last = found.verdicts[-1]
         assert (last.iteration, last.restored) == (found.differs, None) and last.restores is not None
-        assert "from other slots" in found.ends
+        assert "with other slots" in found.ends
     assert all(each.restored == each.restores for each in found.verdicts if each.iteration != found.differs)
 
 

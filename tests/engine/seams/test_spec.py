@@ -27,7 +27,7 @@ def test_a_spec_has_provider_model_and_options() -> None:
         ("openai/x?base_ur=1", "Did you mean base_url"),
         ("openai/x?base_url", "option=value"),
         ("openai/x?api_key=sk-canary", "must not hold a key"),
-        ("openai/x?key_env=sk-canary", "key_env is the name"),
+        ("openai/x?key_env=sk-canary", "key_env must be the name"),
         ("openai/x?base_url=http://me:canary@there/v1", "must hold no name, password"),
         ("openai/x?base_url=http://me:canary@[::1/v1", "must hold no name, password"),
         ("openai/x?base_url=http://there/v1?k%3Dcanary", "must hold no name, password"),

@@ -240,7 +240,7 @@ def test_what_became_of_a_reply_is_recorded_as_feedback_to_the_proxy_is(
     server: Api, parent: Run, shape: RequestShape, *, is_async: bool
 ) -> None:
     run = open_run(parent)
-    with pytest.raises(UsageError, match=r"Nothing records .*: call wrap first"):
+    with pytest.raises(UsageError, match=r"Requests to .* are not being recorded: call wrap"):
         run.feedback("inf-1-1", value=True)
     bare = asynchronous(server, shape) if is_async else clients(server)[shape]
     create = create_of(shape, run.wrap(bare, learn="propose", **PATIENT))

@@ -32,7 +32,7 @@ def test_a_checksum_does_not_make_a_document_of_anything(seq: int, chain: str) -
     try:
         assert unpack(pack(note), HeadNote, name="HEAD") == note
     except LogDamaged as error:
-        assert "not what this release writes" in str(error)
+        assert "not in this release's form" in str(error)
         assert seq < 0 or len(chain) not in (0, 64) or not chain.isascii()
 
 

@@ -68,4 +68,4 @@ def test_the_screen_and_what_is_refused(mage: Command, tmp_path: Path) -> None:
     assert (alone.code, "mage-es diff A.eval B.eval" in alone.err) == (2, True)
     (tmp_path / "odd.eval").write_text("no log")
     odd = mage("diff", str(before), str(tmp_path / "odd.eval"))
-    assert (odd.code, "cannot be read as a log of Inspect" in odd.err) == (4, True)
+    assert (odd.code, "is not an Inspect log" in odd.err) == (4, True)

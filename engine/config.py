@@ -231,7 +231,7 @@ def parse(text: str) -> Config:
     except msgspec.ValidationError as error:
         raise PrerequisiteError(
             f"The run was started by a version of mage-es with other settings: {error}. Use the release that started "
-            "it (`mage-es log RUN` shows it in run.started), or start a new run."
+            "it (package_version in `mage-es show seq:1 RUN`), or start a new run."
         ) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
@@ -23,9 +24,9 @@ class _Column(Sequence[Any]):
     def __getitem__(self, place: int | slice) -> Any:
         return self.cut(*place.indices(len(self))[:2]) if isinstance(place, slice) else self.one(place)
 
+    @abstractmethod
     def cut(self, first: int, end: int) -> list[Any]:
         """Return the values from row `first` up to row `end`."""
-        raise NotImplementedError
 
     def one(self, row: int) -> Any:
         row = row if row >= 0 else len(self) + row

@@ -7,7 +7,7 @@ import { questionOf } from "./asked";
 import * as data from "./data";
 import type { Index, Row, Tables } from "./data";
 import { A, bdi, muted, toned } from "./marks";
-import { Command, Empty, Loading, options } from "./parts";
+import { Command, Empty, Loading, centre, options } from "./parts";
 import { facts, list } from "./tables";
 import { Bandits } from "./pages/bandits";
 import { Compare } from "./pages/compare";
@@ -136,7 +136,7 @@ function Shell(props: { here: address.Address; runs: Row[]; index: Index; beside
 
   const first = useRef(true);
   useEffect(() => {
-    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+    centre(document.querySelector("nav"));
     document.title = `${capital(name)}${here.id ? ` ${here.id}` : ""} · ${index.run} · mage-es view`;
     if (!first.current) {
       main.current?.focus({ preventScroll: true });

@@ -19,6 +19,14 @@ export const Section = ({ title, note, tools, id, children }: About & { children
   </section>
 );
 
+/** Shows the current link of a list in its middle. `scrollIntoView` would move the start of the Tab key as well. */
+export function centre(list: Element | null) {
+  const current = list?.querySelector("[aria-current]");
+  if (!list || !current) return;
+  const [outer, inner] = [list, current].map((one) => one.getBoundingClientRect());
+  list.scrollBy(inner.x - outer.x - outer.width / 2, inner.y - outer.y - outer.height / 2);
+}
+
 /** What is folded away until it is asked for. */
 export const fold = (summary: Children, content: Children, open = false) => (
   <details open={open} children={[<summary>{summary}</summary>, content]} />

@@ -4,7 +4,7 @@ import { carried, questionOf, source, type Asking } from "../asked";
 import { row, type Index, type Row } from "../data";
 import { difference } from "../difference";
 import { A, Bar, Seq, bdi, mark, memory, muted, sign, toned, verdict } from "../marks";
-import { Choice, Command, Empty, Loading, Section, Text, Title, fold, missing, rest } from "../parts";
+import { Choice, Command, Empty, Loading, Section, Text, Title, centre, fold, missing, rest } from "../parts";
 import { plain, stated, tabled } from "../tables";
 import { useLoad, useView } from "../view";
 import { brief, count, decimal, micro, number, seconds, short, words } from "../words";
@@ -84,7 +84,7 @@ export function QuestionPage({ id }: { id: string }) {
 function Times({ askings, now, then }: { askings: Asking[]; now?: Asking; then?: Asking }) {
   const { seq } = useView();
   const box = useRef<HTMLElement>(null);
-  useEffect(() => box.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" }), [now?.n]);
+  useEffect(() => centre(box.current), [now?.n]);
   const time = (one: Asking) => {
     const later = one.from > seq;
     const kinds = [one === now && "now", one === then && "before", later && "later", one.carried && "carried"];

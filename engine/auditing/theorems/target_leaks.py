@@ -1,6 +1,6 @@
 """No target leak: nothing but its text gives a question's answer away, not its task type, its id or its split.
 
-A run says so when it begins; `verify` checks it in the run's folder alone: its splits, its questions, their gold answers.
+A run says so when it begins; `verify` checks it in the run's folder alone: splits, questions and their gold answers.
 
 A run takes the task type of its file as given: it chooses memories by it, names skills by it, and prints it. A type
 that was derived from the answer therefore reaches every prompt of an exam, and the exam then measures the type.

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import BanditUpdated, Event, IterationClosed
-from mage_es.projections import snapshots
+from mage_es.projections import snapshot_files
 from mage_es.projections.fold import State, fold
 from mage_es.projections.protocol import Projection
 from mage_es.projections.snapshot_files import (
@@ -117,7 +117,7 @@ def test_only_what_is_asked_for_is_read_from_a_snapshot(tmp_path: Path) -> None:
 def test_a_snapshot_of_another_fold_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(tmp_path, EVENTS, closes(EVENTS)[-1])
 
-    monkeypatch.setattr(snapshots, "fold_fingerprint", lambda: "0" * 64)
+    monkeypatch.setattr(snapshot_files, "fold_fingerprint", lambda: "0" * 64)
 
     assert latest_snapshot(tmp_path, ListSource(EVENTS)) is None
 

@@ -192,7 +192,7 @@ async def aupgrade(
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)
     models = Models(model, None, judge)
     data: dict[str, Any] = {"data_dir": data_dir, "benchmark": benchmark}
-    if not _is_begun(child):
+    if not (child.path.exists() and (child.events > 0 or child.beginning() is not None)):
         await begin(
             Beginning(config, at=at, reproof=sample),
             **data,
@@ -250,10 +250,6 @@ def _learned_run(run: Run, reader: LogReader, execution: str) -> RunStarted:
             f"`mage-es evolve --from {run.id}`."
         )
     return started
-
-
-def _is_begun(child: Run) -> bool:
-    return child.path.exists() and (child.events > 0 or child.beginning() is not None)
 
 
 def _require_own(child: Run, run: Run, sample: int) -> LogReader:

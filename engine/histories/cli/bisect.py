@@ -9,7 +9,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, shortened
-from mage_es.cli.paying import YesOption, priced, require_agreement
+from mage_es.cli.paying import ASKING, YesOption, priced, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
@@ -27,7 +27,7 @@ EXAMPLES = examples(
 _WIDTH = 60
 
 
-@takes("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
+@takes(*ASKING)
 def bisect(
     run: RunArgument = None,
     *,
@@ -91,12 +91,9 @@ def _crossed(report: BisectReport) -> str:
     )
     if len(report.flips) == 1:
         return f"{found}; so are all after it." if report.after != last.marker else f"{found}."
-    back = ", ".join(f"back at {there} and {side} again at {again}" for there, again in _pairs(report.flips[1:]))
+    pairs = zip(report.flips[1::2], report.flips[2::2], strict=True)
+    back = ", ".join(f"back at {there} and {side} again at {again}" for there, again in pairs)
     return f"{found}. It is the first of {len(report.flips[::2])} such flips: {back}."
-
-
-def _pairs(flips: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    return zip(flips[::2], flips[1::2], strict=True)
 
 
 def _of_question(report: BisectReport) -> list[TextTable | str]:

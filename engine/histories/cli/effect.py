@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, shortened
-from mage_es.cli.paying import YesOption, agrees, priced
+from mage_es.cli.paying import ASKING, YesOption, agrees, priced
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
@@ -26,7 +26,7 @@ EXAMPLES = examples(
 _WIDTH = 60
 
 
-@takes("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
+@takes(*ASKING)
 def effect(
     run: RunArgument = None,
     *,

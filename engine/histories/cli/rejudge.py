@@ -10,7 +10,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, percent, shortened
-from mage_es.cli.paying import YesOption, judging, require_agreement
+from mage_es.cli.paying import ASKING, YesOption, judging, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
@@ -28,7 +28,7 @@ SHOWN = 8
 _WIDTH = 60
 
 
-@takes("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
+@takes(*ASKING)
 def rejudge(
     run: RunArgument = None,
     *,

@@ -10,7 +10,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
-from mage_es.cli.paying import YesOption, require_agreement
+from mage_es.cli.paying import ASKING, YesOption, require_agreement
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS, benefit
@@ -28,11 +28,10 @@ EXAMPLES = examples(
 )
 _OF_THE_MODEL = ("max_tokens", "recall", "gate")
 """The settings that another model may need changed."""
-_LIMITS = ("max_usd", "max_calls")
 _SHOWN = 10
 
 
-@takes(*_OF_THE_MODEL, "workers", "max_connections", "runs_dir", "data_dir", *_LIMITS, "prices")
+@takes(*_OF_THE_MODEL, *ASKING)
 def upgrade(
     run: RunArgument = None,
     *,

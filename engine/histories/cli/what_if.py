@@ -8,9 +8,9 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import YesOption, agrees, priced
+from mage_es.cli.paying import ASKING, YesOption, agrees, priced
 from mage_es.cli.session import repeatable
-from mage_es.cli.settings import Settings
+from mage_es.cli.settings import Settings, as_option
 from mage_es.cli.tables import ID_DIGITS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _JUDGES = ("guard", "guard_drop", "guard_p", "catastrophic_drop", "catastrophic_
 _SHOWN = 4
 
 
-@takes(*_JUDGES, "workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
+@takes(*_JUDGES, *ASKING)
 def what_if(
     run: RunArgument = None,
     *,
@@ -85,7 +85,7 @@ def _parts(report: WhatIfReport) -> list[TextTable | str]:
 def _ahead(report: WhatIfReport, settings: Settings) -> list[str]:
     if report.guard and report.guard.differs is not None:
         before = _mark(max(-1, report.guard.differs - 1))
-        changes = [word for name, value in report.settings.items() for word in (_flag(name), str(value))]
+        changes = [word for name, value in report.settings.items() for word in as_option(name, value)]
         return [settings.again("evolve", "--from", report.run_id, "--at", before, *changes, names=("runs_dir",))]
     if report.left and report.left.questions:
         names = [word for name in report.without for word in ("--without", name[:ID_DIGITS])]
@@ -93,10 +93,6 @@ def _ahead(report: WhatIfReport, settings: Settings) -> list[str]:
     if report.without:
         return [settings.again("memory", "show", report.without[0][:ID_DIGITS], report.run_id, names=("runs_dir",))]
     return [settings.again("runs", "show", report.run_id, names=("runs_dir",))]
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _mark(iteration: int) -> str:
@@ -172,12 +168,12 @@ def _verdict(each: WhatIfVerdict) -> tuple[str, ...]:
         _mark(each.iteration),
         _ruled(each.recorded, each.restored),
         _ruled(each.verdict, each.restores),
-        *(("-", "-", "-") if each.against == each.iteration else _compared(each)),
+        *(
+            ("-", "-", "-")
+            if each.against == each.iteration
+            else (f"{0.0 - 100 * each.drop:+.1f}", _mark(each.against), f"{each.p_value:.2g}")
+        ),
     )
-
-
-def _compared(each: WhatIfVerdict) -> tuple[str, str, str]:
-    return f"{0.0 - 100 * each.drop:+.1f}", _mark(each.against), f"{each.p_value:.2g}"
 
 
 def _ruled(verdict: str, restored: int | None) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import YesOption, priced, require_agreement
+from mage_es.cli.paying import ASKING, YesOption, priced, require_agreement
 from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.session import watched
 from mage_es.cli.settings import Settings
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples("mage-es publish RUN-served --yes", "mage-es publish RUN-served --max-calls 500")
 
 
-@takes("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
+@takes(*ASKING)
 def publish(
     run: RunArgument = None,
     *,

@@ -117,7 +117,8 @@ def upgrade_price(
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
     started = _learned_run(run, reader, execution)
     bare, learned = _costs(reader)
-    child = Run(run_id or upgrade_name(run, execution), folder / (run_id or upgrade_name(run, execution)))
+    name = run_id or upgrade_name(run, execution)
+    child = Run(name, folder / name)
     sizes = _sizes(LogReader(child.log_path) if child.path.exists() and child.events else reader)
     anchors = sizes["anchors"] if parse(started.config).guard == "paired" else 0
     asked = {event.question_id for event in reader.of(AnswerJudged) if event.purpose in EVOLVING}

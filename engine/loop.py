@@ -70,7 +70,7 @@ from mage_es.engine.session.evolving import author_all
 from mage_es.engine.session.session import Session
 from mage_es.events.vocabulary import Digest, Purpose, TaskTypeCreated
 from mage_es.projections.scores import START
-from mage_es.projections.snapshots import write_snapshot
+from mage_es.projections.snapshot_files import write_snapshot
 
 _SHOWN, _LONGEST = 3, 100
 

@@ -63,7 +63,7 @@ PURE = (
 RULING = (*PURE, "engine.loop")
 """Rooms that treat every benchmark alike."""
 IMPURE_MODULES = {"time", "random", "uuid", "os", "socket", "subprocess", "asyncio", "datetime", "secrets"}
-WRITERS = {"projections.lance", "projections.snapshots"}
+WRITERS = {"projections.lance", "projections.snapshot_files"}
 """Projections whose business is to write what can be rebuilt."""
 OUTSIDE = re.compile(
     r"time\.(?!strptime$)\w+|(datetime\.)*(now|utcnow|today)|random\.(?!Random$)\w+|(uuid|secrets)\.\w+"
@@ -77,7 +77,7 @@ SHELL = {
     "engine.auditing.reproduce": "reports how long it took",
     "engine.benchmarks.files": "a user may raise how much of a file is read",
     "engine.embedders.served": "measures the latency of a server's reply",
-    "engine.study.commands": "as cli",
+    "engine.study.cli": "as cli",
     "engine.study.matrix": "a stop is looked for from time to time",
     "engine.models": "attempts are timed and wait for one another",
     "engine.providers": "keys are in the environment; batches are polled for; what runs in this process is timed",
@@ -95,7 +95,7 @@ SHELL = {
     "engine.serving.proxy": "measures what a request takes here and altogether",
     "engine.verbs.exam": "reports how long an exam took",
     "engine.verbs.replay": "reports how long a replay took",
-    "engine.viewing.commands": "as cli",
+    "engine.viewing.cli": "as cli",
     "engine.viewing.access": "a link expires, and the secret that signs it is dice that cannot be guessed",
 }
 """The rooms and modules that read a clock, the environment or unseeded dice, each with its reason."""
@@ -316,7 +316,7 @@ def test_a_wing_has_a_paper_of_half_a_page_and_what_it_offers_are_entry_points()
     for wing in WINGS:
         folder = ROOT / wing.replace(".", "/")
         assert 10 <= len((folder / "README.md").read_text(encoding="utf-8").splitlines()) <= 40, wing
-        assert not (folder / "commands").exists() or f"{wing}.commands" in found
+        assert not (folder / "cli").exists() or f"{wing}.cli" in found
 
 
 def test_every_entry_point_of_ours_names_what_is_there() -> None:

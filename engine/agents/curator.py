@@ -27,8 +27,8 @@ from mage_es.engine.courses import call_of
 from mage_es.engine.rules.action_recipes import Milestone, account_of_milestone, harvest_recipes, milestones
 from mage_es.engine.rules.bandits import posterior_of, rewarded, update_of
 from mage_es.engine.rules.briefing import teacher_knowledge
-from mage_es.engine.rules.harvest import CASE, GUESS, Met, TimesGiven, capped, is_guess, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
+from mage_es.engine.rules.new_memories import CASE, GUESS, Met, TimesGiven, capped, is_guess, new_memory, reasoning_of
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.probation import count_tosses
 from mage_es.engine.rules.recall import compare

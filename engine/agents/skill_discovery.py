@@ -46,8 +46,8 @@ from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.authoring import LEAST_SUPPORT, PRINCIPLES_PER_TARGET, SLOT_LENGTH
 from mage_es.engine.rules.briefing import Detail, case_for_teacher, clipped, fitted, window
 from mage_es.engine.rules.curriculum import candidates_of, select_targets
-from mage_es.engine.rules.harvest import CASE, reasoning_of
 from mage_es.engine.rules.ingredients import without
+from mage_es.engine.rules.new_memories import CASE, reasoning_of
 from mage_es.engine.rules.ontology import SKILL_CAP
 from mage_es.engine.rules.prompt import worked
 from mage_es.engine.rules.rotation import (

@@ -13,7 +13,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.fold import State, fold
 from mage_es.projections.protocol import Projection
-from mage_es.projections.snapshots import kept_dump
+from mage_es.projections.snapshot_files import kept_dump
 
 
 class IterationCheck(msgspec.Struct, frozen=True, kw_only=True):

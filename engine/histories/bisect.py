@@ -193,24 +193,27 @@ async def abisect(
 bisect = blocking(abisect)
 
 
-def _moments(reader: LogReader) -> list[tuple[Marker, int]]:
-    """Return the end of each closed iteration; the first is the run's start."""
-    moments = [(marker, seq) for marker, seq in reader.markers().items() if marker.kind == "iteration"]
-    if len(moments) < 2:
+class _Moment(NamedTuple):
+    """The end of a closed iteration, at event `seq`; the `name` of the first is start."""
+
+    name: str
+    marker: Marker
+    seq: int
+
+
+def _moments(reader: LogReader) -> list[_Moment]:
+    ends = [(marker, seq) for marker, seq in reader.markers().items() if marker.kind == "iteration"]
+    if len(ends) < 2:
         raise UsageError(
             f"{reader.run} has not closed an iteration, so nothing can have changed: `mage-es resume` continues it."
         )
-    return moments
+    return [_Moment(str(marker) if place else "start", marker, seq) for place, (marker, seq) in enumerate(ends)]
 
 
-def _name(moments: Sequence[tuple[Marker, int]], place: int) -> str:
-    return str(moments[place][0]) if place else "start"
-
-
-def _between(moments: Sequence[tuple[Marker, int]], good: str, bad: str) -> tuple[int, int]:
+def _between(moments: Sequence[_Moment], good: str, bad: str) -> tuple[int, int]:
     """Return the positions of two markers. Raises `UsageError` if one does not belong to a closed iteration, or if they
     are in the wrong order."""
-    places = {str(marker): place for place, (marker, _) in enumerate(moments)}
+    places = {str(each.marker): place for place, each in enumerate(moments)}
     places |= {"start": 0, "latest": len(moments) - 1}
     for given in (good, bad):
         parse_marker(given)
@@ -231,30 +234,25 @@ def _by_metric(run: Run, metric: str, good: str, bad: str) -> BisectReport:
     valued = [place for place, level in enumerate(levels) if level is not None]
     if len(valued) < 2:
         raise UsageError(f"{run.id} has fewer than two iterations with a value of {metric}.")
-    first, last = _between(moments, good or _name(moments, valued[0]), bad or _name(moments, valued[-1]))
+    first, last = _between(moments, good or moments[valued[0]].name, bad or moments[valued[-1]].name)
     for place in (first, last):
         if levels[place] is None:
             raise UsageError(
-                f"{metric} has no value at {_name(moments, place)}: the first is at {_name(moments, valued[0])}, the "
-                f"last at {_name(moments, valued[-1])}."
+                f"{metric} has no value at {moments[place].name}: the first is at {moments[valued[0]].name}, the "
+                f"last at {moments[valued[-1]].name}."
             )
     found = [first + place for place in crossings(levels[first : last + 1])]
     before = max((place for place in valued if found and place < found[0]), default=first)
-    at = (_name(moments, before), _name(moments, found[0])) if found else ("", "")
+    at = (moments[before].name, moments[found[0]].name) if found else ("", "")
     return BisectReport(
         run_id=run.id,
         metric=metric,
         question="",
         moments=tuple(
-            BisectMoment(
-                marker=_name(moments, place),
-                value=levels[place],
-                source="log",
-                guard=guards[place],
-            )
+            BisectMoment(marker=moments[place].name, value=levels[place], source="log", guard=guards[place])
             for place in range(first, last + 1)
         ),
-        flips=tuple(_name(moments, place) for place in found),
+        flips=tuple(moments[place].name for place in found),
         before=at[0],
         after=at[1],
         change=diff(run, run, at=at) if found else None,
@@ -263,14 +261,14 @@ def _by_metric(run: Run, metric: str, good: str, bad: str) -> BisectReport:
 
 
 def _levels(
-    run: Run, reader: LogReader, moments: Sequence[tuple[Marker, int]], metric: str
+    run: Run, reader: LogReader, moments: Sequence[_Moment], metric: str
 ) -> tuple[list[float | None], list[str]]:
     """Return the level of a metric at each moment, and the verdict of the guard."""
     rows = {row.iteration: row for row in summarise(run).rows}
-    found = [rows.get(marker.number) for marker, _ in moments]
+    found = [rows.get(each.marker.number) for each in moments]
     guards = [row.guard if row else "" for row in found]
     if metric == "mastery":
-        return list(_masteries(reader, [seq for _, seq in moments])), guards
+        return list(_masteries(reader, [each.seq for each in moments])), guards
     return [_level(row, is_anchor=metric == "anchors") if row else None for row in found], guards
 
 
@@ -320,26 +318,22 @@ def _search(
         raise UsageError(f"{run.id} has no question {question!r}.{nearest(question, list(world.questions))}")
     if world.questions[question].subject.startswith(ERASED):
         raise PrerequisiteError(f"{question} cannot be read here: its subject's key was destroyed, or is elsewhere.")
-    return _Search(
-        run, reader, world, question, [(_name(moments, place), *moments[place]) for place in range(first, last + 1)]
-    )
+    return _Search(run, reader, world, question, moments[first : last + 1])
 
 
 class _Search:
     """A search for the moment, and then for the memory, that flips the answer to a question."""
 
-    def __init__(
-        self, run: Run, reader: LogReader, world: World, question: str, moments: Sequence[tuple[str, Marker, int]]
-    ) -> None:
+    def __init__(self, run: Run, reader: LogReader, world: World, question: str, moments: Sequence[_Moment]) -> None:
         self.run, self.reader, self.world, self.question = run, reader, world, question
         config = world.setting.config
         self._has_judge = bool(config.judge)
         self._replies: Replies = replies_of(run, reader, names_again(first_event(reader), config.judge))
         # Two, as the way from one prompt to another goes back and forth between two moments.
-        self.state = lru_cache(maxsize=2)(self._state)
+        self.state = lru_cache(maxsize=2)(lambda seq: state_of(run, reader, until=seq))
         self._known, self._asked = dict[str, bool](), set[str]()
         self._moments, self._steps = list[_Link](), list[_Link]()
-        state = state_of(run, reader, until=moments[0][2])
+        state = state_of(run, reader, until=moments[0].seq)
         for name, marker, seq in moments:
             state = fold(reader, until=seq, state=state)
             require_ontology(state, name)
@@ -348,9 +342,6 @@ class _Search:
             self._moments.append(link)
             if link.name not in self._known:
                 self._look_up(link, state)
-
-    def _state(self, seq: int) -> State:
-        return state_of(self.run, self.reader, until=seq)
 
     def _link(self, marker: str, seq: int, state: State, planned: QuestionPlanned, removed: frozenset[str]) -> _Link:
         planned = less(self.world, state, planned, removed) if removed else planned
@@ -456,10 +447,7 @@ class _Search:
         return QuestionsReasked(verb="bisect", flips=(flip,))
 
     def report(self, *, asks: int, calls: int) -> BisectReport:
-        moments = [
-            BisectMoment(marker=link.marker, value=None if right is None else float(right), source=source)
-            for link, (right, source) in zip(self._moments, self._verdicts(self._moments), strict=True)
-        ]
+        moments = list(self._told())
         found = bracket([link.name for link in self._moments], self._known)
         told = [(each.marker, each.value) for each in moments if each.value is not None]
         flips = [marker for (_, was), (marker, now) in pairwise(told) if was != now]
@@ -486,17 +474,16 @@ class _Search:
             rest=() if cause else tuple(_rest(good.planned, bad.planned)),
         )
 
-    def _verdicts(
-        self, links: Sequence[_Link]
-    ) -> Iterator[tuple[bool | None, Literal["record", "asked", "same prompt", ""]]]:
-        told = set[str]()
-        for link in links:
+    def _told(self) -> Iterator[BisectMoment]:
+        """Yield each moment with what is known of its answer; of those with one prompt, the first was asked."""
+        asked = set[str]()
+        for link in self._moments:
             right = self._known.get(link.name)
             source: Literal["record", "asked", "same prompt", ""] = "" if right is None else "record"
             if link.name in self._asked:
-                source = "same prompt" if link.name in told else "asked"
-            told.add(link.name)
-            yield right, source
+                source = "same prompt" if link.name in asked else "asked"
+            asked.add(link.name)
+            yield BisectMoment(marker=link.marker, value=None if right is None else float(right), source=source)
 
     def _changes(self, good: _Link, bad: _Link) -> tuple[tuple[PromptChange, ...], str]:
         """Return the memories in which two prompts differ, and the one that flips the answer, "" if none does."""

@@ -103,10 +103,8 @@ def rejudge_price(
     """Return what `rejudge` with the same arguments costs, if no reply has to be asked for twice. No model is called.
     Raises what `rejudge` raises."""
     answers, price = _recorded(as_run(run), exam, data_dir, benchmark), (prices or Prices()).rate(judge.name)
-    known = replies_of(answers.run, answers.reader, {"judge": judge.name})
-    moves = (move for each in answers.found if isinstance(move := _led(answers, each, known), Ask))
-    left = {move.request.sha256: estimated_tokens(move.request.text) for move in moves}
-    tokens_in, tokens_out = sum(left.values()), TOKENS * len(left)
+    left = _unasked(answers, replies_of(answers.run, answers.reader, {"judge": judge.name}))
+    tokens_in, tokens_out = sum(estimated_tokens(move.request.text) for move, _ in left), TOKENS * len(left)
     return AskingPrice(
         execution=judge.name,
         questions=len(left),
@@ -255,7 +253,7 @@ async def _judged(answers: _Answers, judge: Model, runtime: Runtime) -> tuple[li
 
             async def work() -> None:
                 nonlocal done
-                for answer in waiting:
+                for _, answer in waiting:
                     if errors or runtime.stop():
                         return
                     try:
@@ -280,10 +278,10 @@ async def _judged(answers: _Answers, judge: Model, runtime: Runtime) -> tuple[li
     return [Opinion(problem="unanswered") if isinstance(end, Ask) else end for end in ends], made
 
 
-def _unasked(answers: _Answers, known: Replies) -> list[_Answer]:
-    """Return an answer for each request that has no reply on record."""
+def _unasked(answers: _Answers, known: Replies) -> list[tuple[Ask, _Answer]]:
+    """Return each request that has no reply on record, with an answer that it is about."""
     moves = ((_led(answers, each, known), each) for each in answers.found)
-    return list({move.request.sha256: each for move, each in moves if isinstance(move, Ask)}.values())
+    return list({move.request.sha256: (move, each) for move, each in moves if isinstance(move, Ask)}.values())
 
 
 def _scored(answers: _Answers, scorer: str) -> list[Opinion]:

@@ -117,7 +117,8 @@ def upgrade_price(
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
     started = _learned_run(run, reader, execution)
     bare, learned = _costs(reader)
-    child = Run(run_id or upgrade_name(run, execution), folder / (run_id or upgrade_name(run, execution)))
+    name = run_id or upgrade_name(run, execution)
+    child = Run(name, folder / name)
     sizes = _sizes(LogReader(child.log_path) if child.path.exists() and child.events else reader)
     anchors = sizes["anchors"] if parse(started.config).guard == "paired" else 0
     asked = {event.question_id for event in reader.of(AnswerJudged) if event.purpose in EVOLVING}
@@ -192,7 +193,7 @@ async def aupgrade(
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)
     models = Models(model, None, judge)
     data: dict[str, Any] = {"data_dir": data_dir, "benchmark": benchmark}
-    if not _is_begun(child):
+    if not (child.path.exists() and (child.events > 0 or child.beginning() is not None)):
         await begin(
             Beginning(config, at=at, reproof=sample),
             **data,
@@ -250,10 +251,6 @@ def _learned_run(run: Run, reader: LogReader, execution: str) -> RunStarted:
             f"`mage-es evolve --from {run.id}`."
         )
     return started
-
-
-def _is_begun(child: Run) -> bool:
-    return child.path.exists() and (child.events > 0 or child.beginning() is not None)
 
 
 def _require_own(child: Run, run: Run, sample: int) -> LogReader:

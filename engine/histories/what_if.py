@@ -249,17 +249,14 @@ async def awhat_if(
         return msgspec.structs.replace(report, answers=found)
     other = checked(msgspec.structs.replace(begun, **settings))
     if not difference(begun, other):
-        raise UsageError(f"The run had {_in_words(settings)}: nothing would have been different.")
+        same = " and ".join(f"{name} {value}" for name, value in settings.items())
+        raise UsageError(f"The run had {same}: nothing would have been different.")
     if settings.keys() & {*GUARD}:
         return msgspec.structs.replace(report, guard=_guard(reader, begun, other))
     return msgspec.structs.replace(report, gate=_gate(reader, begun, other))
 
 
 what_if = blocking(awhat_if)
-
-
-def _in_words(settings: Mapping[str, object]) -> str:
-    return " and ".join(f"{name} {value}" for name, value in settings.items())
 
 
 # ------------------------------------------------------------ answers

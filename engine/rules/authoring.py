@@ -18,8 +18,8 @@ from mage_es.engine.briefs import (
     SplittingReply,
 )
 from mage_es.engine.commands import Authored, CheckedTools, Evolve
-from mage_es.engine.rules.harvest import Met, capped, new_memory, tells_nothing
 from mage_es.engine.rules.near_duplicates import normalise
+from mage_es.engine.rules.new_memories import Met, capped, new_memory, tells_nothing
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.retrieval_recipes import author_recipe
 from mage_es.engine.rules.rotation import AUTHORED, FAILED, NOTHING, UNREADABLE, ActionTurn, Written

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from mage_es.engine.rules.harvest import memory_id
+from mage_es.engine.rules.new_memories import memory_id
 from mage_es.engine.rules.trajectories import Trajectory
 from mage_es.events.vocabulary import (
     MICRO,

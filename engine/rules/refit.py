@@ -14,7 +14,7 @@ Rules
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.rules.benefit import is_last, outdated
 from mage_es.engine.rules.briefing import teacher_knowledge
-from mage_es.engine.rules.harvest import CASE, Met, new_memory
+from mage_es.engine.rules.new_memories import CASE, Met, new_memory
 from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import giver_of

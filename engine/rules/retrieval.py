@@ -9,7 +9,7 @@ Rules
       paper's 0.55) lets it compete by its cosine, if at or above the floor.
     - A type with fewer memories in an index than a bundle takes borrows, after its own, from types that were merged
       into it: corrections and examples only. A retrieval recipe may require a least cosine of every memory.
-    - Among the nearest, cases that may have been solved by chance (`guess`, rules/harvest.py) come last.
+    - Among the nearest, cases that may have been solved by chance (`guess`, rules/new_memories.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
     - Where a metric may be learned, cases that are out of date (rules/drift.py), or that their like outvote, are shown
@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import Since, since
-from mage_es.engine.rules.harvest import GUESS
 from mage_es.engine.rules.metric import Metric, metric_of, outvoted
+from mage_es.engine.rules.new_memories import GUESS
 from mage_es.engine.rules.own import normal_form, of_anchors
 from mage_es.engine.seams.embedder import Vector, Vectors
 from mage_es.events.vocabulary import MemoryAppended, RetrievalRecipeAuthored

@@ -10,7 +10,7 @@ import math
 import msgspec
 
 from mage_es.engine.briefs import AuthoredRecipe
-from mage_es.engine.rules.harvest import memory_id
+from mage_es.engine.rules.new_memories import memory_id
 from mage_es.engine.rules.rotation import ActionTurn, Written
 from mage_es.events.vocabulary import RetrievalRecipeAuthored
 

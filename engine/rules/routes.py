@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from mage_es.engine.courses import Ask, Course, Fact, Finish, Look, Move, Use, call_of, fact_of, finish_of, reply_to
-from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.ingredients import (
     ASKS,
     as_lines,
@@ -28,6 +27,7 @@ from mage_es.engine.rules.ingredients import (
     tool_section,
     without,
 )
+from mage_es.engine.rules.new_memories import capped
 from mage_es.engine.rules.own import examples_of_others
 from mage_es.engine.rules.prompt import Demonstration, PromptQuestion, Quote, Section, render_answer, worked
 from mage_es.engine.rules.recall import nearest_answer

@@ -1,4 +1,8 @@
-"""What stays fixed throughout a run and every rule may read: the configuration and what the opening measured."""
+"""What stays fixed throughout a run and every rule may read: the configuration and what the opening measured.
+
+`Config` is what a user chose and a run records; a `Setting` is that, and what its questions and models are like; the
+`Settings` of a command (cli/settings.py) are all values that a user can give, each with its origin.
+"""
 
 import re
 from collections.abc import Collection, Mapping

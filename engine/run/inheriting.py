@@ -50,7 +50,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State, fold, fold_into, give, reads_of
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.questions import EVOLVING
-from mage_es.projections.snapshots import latest_snapshot
+from mage_es.projections.snapshot_files import latest_snapshot
 
 OWN_ACCOUNTS = frozenset({"scores", "ledger", "traffic"})
 """The projections that are a run's own accounts, not what it learned; they are not inherited."""

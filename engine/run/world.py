@@ -51,7 +51,7 @@ from mage_es.events.vocabulary import (
     Template,
 )
 from mage_es.projections.fold import State, fold
-from mage_es.projections.snapshots import latest_snapshot
+from mage_es.projections.snapshot_files import latest_snapshot
 
 
 class World(NamedTuple):

@@ -18,7 +18,7 @@ from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft
 from mage_es.projections.fold import State, fold
 from mage_es.projections.scores import START
-from mage_es.projections.snapshots import write_snapshot
+from mage_es.projections.snapshot_files import write_snapshot
 
 
 def opening(session: Session) -> OpenRun:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from mage_es.engine.rules.harvest import CASE
+from mage_es.engine.rules.new_memories import CASE
 from mage_es.engine.run.memories import asking_of, things_of
 from mage_es.engine.run.requests import Requests
 from mage_es.events.log import LogReader

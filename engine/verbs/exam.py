@@ -134,7 +134,7 @@ async def aexamine(
         **fingerprints(world)._asdict(),
     )
     if rejudge:
-        _rejudge(run, world)
+        _rescore(run, world)
     else:
         _require_scorer(reader, wanted)
     record, is_repeated = _recorded(run, wanted), True
@@ -174,9 +174,9 @@ def _require_scorer(reader: LogReader, wanted: ExamOpened) -> None:
             )
 
 
-def _rejudge(run: Run, world: World) -> None:
+def _rescore(run: Run, world: World) -> None:
     with Log.open(run.log_path, clock=clock) as log:
-        if drafts := list(verb("rejudge")(run, LogReader(run.log_path), world)):
+        if drafts := list(verb("rescore")(run, LogReader(run.log_path), world)):
             log.append(drafts)
 
 

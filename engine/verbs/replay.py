@@ -18,7 +18,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.fold import State, fold, reads_of
 from mage_es.projections.lance import open_to_all, read_digest, require_lance, write_tables
-from mage_es.projections.snapshots import write_snapshot
+from mage_es.projections.snapshot_files import write_snapshot
 
 
 class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):

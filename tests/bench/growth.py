@@ -44,7 +44,7 @@ from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft, IterationClosed
 from mage_es.projections.fold import State, fold
-from mage_es.projections.snapshots import COVERED
+from mage_es.projections.snapshot_files import COVERED
 from tests.bench.engine_cost import Instant
 from tests.bench.long_run import Cases, commits
 from tests.bench.tables import print_machine, print_table

@@ -30,7 +30,7 @@ from mage_es.projections.evidence import Evidence
 from mage_es.projections.fold import State, fold, fold_into
 from mage_es.projections.protocol import Projection
 from mage_es.projections.slots import Slots
-from mage_es.projections.snapshots import fold_fingerprint, latest_snapshot, write_snapshot
+from mage_es.projections.snapshot_files import fold_fingerprint, latest_snapshot, write_snapshot
 from tests.bench.long_run import commits
 from tests.bench.tables import Gate, Ratio, print_gates, print_machine, print_table
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import RecordedExam, exam_records, read_exam
-from mage_es.engine.study.commands.ring import difference_line
+from mage_es.engine.study.cli.ring import difference_line
 from mage_es.engine.study.ring import ANSWERING, NOTHING, PLAIN, difference_of
 from mage_es.events.log import LogReader
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mage_es.engine.study.baselines.entries import METHODS
-from mage_es.engine.study.commands.baseline import LEARNING
+from mage_es.engine.study.cli.baseline import LEARNING
 from tests.engine.study.test_baseline import hotpot
 
 pytestmark = pytest.mark.slow

@@ -19,7 +19,7 @@ import pytest
 from mage_es.cli.output import Output
 from mage_es.cli.settings import resolve
 from mage_es.cli.tables import agents
-from mage_es.engine.study.commands.demo import (
+from mage_es.engine.study.cli.demo import (
     CONFIG,
     EPISODES,
     LEARN_FROM,

@@ -133,7 +133,7 @@ def test_on_a_narrow_terminal_each_memory_has_one_line_and_on_a_wide_one_every_c
     mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     items = listed(mage)
-    monkeypatch.setattr("mage_es.engine.upkeep.commands.memory.is_terminal", lambda: True)
+    monkeypatch.setattr("mage_es.engine.upkeep.cli.memory.is_terminal", lambda: True)
     monkeypatch.setattr("mage_es.cli.output.is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     narrow = mage("memory", "list").out.splitlines()
@@ -153,7 +153,7 @@ def test_what_is_not_active_says_so_where_each_memory_has_one_line(
 ) -> None:
     name = listed(mage)[0]["memory_id"]
     mage("memory", "quarantine", name, "--reason", "it misleads")
-    monkeypatch.setattr("mage_es.engine.upkeep.commands.memory.is_terminal", lambda: True)
+    monkeypatch.setattr("mage_es.engine.upkeep.cli.memory.is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     (line,) = (line for line in mage("memory", "list").out.splitlines() if name[:8] in line)
     assert line.split()[1] == "quarantined"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.viewing.commands.show import _texts
+from mage_es.engine.viewing.cli.show import _texts
 from mage_es.engine.viewing.transcript import CallReport
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, QuestionPlanned

@@ -8,7 +8,7 @@ import pytest
 from mage_es.cli import tables
 from mage_es.cli.exam import examined
 from mage_es.cli.output import TextTable
-from mage_es.engine.auditing.commands.tables import checks
+from mage_es.engine.auditing.cli.tables import checks
 from mage_es.engine.seams.check import Check
 from mage_es.engine.served.frozen import BundleMember
 from mage_es.engine.verbs.agents import MissingGuidance
@@ -23,7 +23,7 @@ from mage_es.engine.verbs.summary import (
     LedgerRow,
     RunSummary,
 )
-from mage_es.engine.viewing.commands.tables import asked, bundle
+from mage_es.engine.viewing.cli.tables import asked, bundle
 from mage_es.engine.viewing.show import QuestionReport
 
 pytestmark = pytest.mark.slow

@@ -39,7 +39,7 @@ from mage_es.events.care import verify_log
 from mage_es.events.errors import MageError
 from mage_es.events.log import Log, LogReader
 from mage_es.projections.fold import State, fold
-from mage_es.projections.snapshots import latest_snapshot, write_snapshot
+from mage_es.projections.snapshot_files import latest_snapshot, write_snapshot
 from tests.events.samples import abandon, bits, clock, facts
 from tests.kit.stages import drafts_of
 from tests.kit.strategies import history

@@ -25,7 +25,7 @@ from mage_es.events.segments.schema import Description
 from mage_es.events.vocabulary import MAGE_ES, IterationClosed
 from mage_es.events.wal.bodies import FrameReader, rows_of
 from mage_es.projections.fold import fold
-from mage_es.projections.snapshots import ended, latest_snapshot, write_snapshot
+from mage_es.projections.snapshot_files import ended, latest_snapshot, write_snapshot
 from tests.events.samples import abandon, bits, clock, closed, judged, remembered
 from tests.kit.sources import ListSource, chain_at
 from tests.kit.stages import flat, with_digests

@@ -17,7 +17,7 @@ import google_crc32c
 
 from mage_es.cli import main
 from mage_es.events import wal
-from mage_es.projections.snapshots import ended
+from mage_es.projections.snapshot_files import ended
 
 DEEP = 2_000_000
 TERABYTE = 1 << 40

@@ -41,7 +41,7 @@ from mage_es.engine.seams.faults import ModelFault
 from mage_es.engine.seams.model import BETWEEN_TURNS, Completion, Request
 from mage_es.engine.seams.replies import read_reply, schema_of
 from mage_es.engine.seams.spec import parse_spec
-from mage_es.engine.study.commands.demo import LESSON, lesson, teach
+from mage_es.engine.study.cli.demo import LESSON, lesson, teach
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume

@@ -63,7 +63,7 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.fold import State, fold
 from mage_es.projections.progress import CallKey
-from mage_es.projections.snapshots import latest_snapshot, write_snapshot
+from mage_es.projections.snapshot_files import latest_snapshot, write_snapshot
 from tests.events.disks import ForgetfulDisk
 from tests.kit.invariants import sorted_dump
 from tests.kit.stages import round_trip

@@ -15,7 +15,7 @@ from mage_es.engine.auditing.theorems.replay import check_replay
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.fold import State, fold
-from mage_es.projections.snapshots import latest_snapshot, write_snapshot
+from mage_es.projections.snapshot_files import latest_snapshot, write_snapshot
 from tests.events.disks import ForgetfulDisk
 from tests.events.samples import clock
 from tests.kit.stages import Stage, drafts_of, folded, shuffled

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.players.truthworld.learner import reply
 from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
-from mage_es.engine.rules.harvest import memory_id
+from mage_es.engine.rules.new_memories import memory_id
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.embedder import Vector, to_bytes

@@ -8,7 +8,7 @@ content and is assigned once; every event about a memory refers to an existing o
 
 import msgspec
 
-from mage_es.engine.rules.harvest import memory_id
+from mage_es.engine.rules.new_memories import memory_id
 from mage_es.engine.seams.check import Check
 from mage_es.events.facts.private import is_erased, is_sealed
 from mage_es.events.log import LogReader

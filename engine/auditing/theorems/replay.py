@@ -9,7 +9,7 @@ from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed, RunInherited
 from mage_es.projections.fold import fold
-from mage_es.projections.snapshots import damaged_snapshots, disowned
+from mage_es.projections.snapshot_files import damaged_snapshots, disowned
 
 NAME = "replay"
 

@@ -1,20 +1,117 @@
-"""No target leak: task types, ids and splits do not give away the answers to guarded questions.
+"""No target leak: nothing but its text gives a question's answer away, not its task type, its id or its split.
 
-From the run's folder alone: its splits, its questions and their gold answers (auditing/target_leaks.py).
+A run says so when it begins; `verify` checks it in the run's folder alone: splits, questions and their gold answers.
+
+A run takes the task type of its file as given: it chooses memories by it, names skills by it, and prints it. A type
+that was derived from the answer therefore reaches every prompt of an exam, and the exam then measures the type.
+
+Rules
+    - Types and ids: the commonest answer of each value is learned on evolution questions and tried on the anchors and
+      held-out questions, and vice versa. It gives the answer away if it is right more often than both the commonest
+      answer of all and the commonest answer of the value that the text suggests: significantly by the exact sign test,
+      and by five questions in a hundred. So a type that is part of the question (sums and capitals in one file) gives
+      nothing away, since the text says the same.
+    - Only a benchmark's own types count (`metadata`). One derived from texts is a function of the text. Where each type
+      is a task of its own (`is_type_asked`, as in STBench), neither types nor ids count.
+    - An id gives the answer away by what is left without its numbers (`billing-17`), or by containing the answer
+      itself, compared with the ids of other questions. An id that is only a row number says nothing.
+    - A split gives the answer away if all but a few held-out questions have one answer that is rarer among the
+      questions learned from.
+    - Seven tests at most, each at 1 in 1,000: a run without a leak fails by chance at most once in 140.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
 
-from mage_es.engine.auditing.target_leaks import CHANCE, LEAST_SHARE, told_by, warning
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from typing import NamedTuple
+
+import msgspec
+
 from mage_es.engine.benchmarks.tasks import OWN_TASKS
-from mage_es.engine.rules.splits import recorded_splits
-from mage_es.engine.run.questions import stored_questions
+from mage_es.engine.config import Config
+from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.rules.distributions import fisher_exact, sign_test
+from mage_es.engine.rules.splits import Splits, recorded_splits
+from mage_es.engine.run.questions import all_questions, stored_questions
+from mage_es.engine.run.task_typing import Typer
+from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of, hash_share, traits_of
 from mage_es.engine.seams.check import Check
+from mage_es.events.facts.private import is_erased
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted, SplitCommitted
 
 NAME = "target leaks"
+CHANCE = 0.001
+"""A finding does not count as chance below this p value."""
+LEAST_SHARE = 0.05
+"""The least share of questions that must have their answer given away."""
 BOUND = f"p {CHANCE:g} at {LEAST_SHARE:.0%}"
+ALL_BUT_A_FEW = 0.95
+_MOST = 2000
+"""Most questions to compare on each side: with more, effects too small to matter in an exam would be significant."""
+_BY_PLACE = re.compile(r"(test-)?row-\d+\+*")
+_DIGITS, _WORDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+|\d+")
+
+
+class Told(NamedTuple):
+    """How much something (`task type`, `id`, `split`) reveals about the answers to `asked` questions. It is right for
+    `right` of them, against `plain` without it; `better` and `worse` count the questions that only one of these gets
+    right, `p` is the exact test's. `learned` counts the questions whose answers were known; `on` and `tried` name the
+    two sides."""
+
+    what: str
+    example: str
+    learned: int
+    asked: int
+    right: int
+    plain: int
+    better: int
+    worse: int
+    p: float
+    on: str = "evolution"
+    tried: str = "anchors and held-out"
+
+    @property
+    def is_leak(self) -> bool:
+        return self.p < CHANCE and self.better - self.worse >= LEAST_SHARE * self.asked
+
+    def __str__(self) -> str:
+        by = f"by what {self.learned} of {self.on} have" if self.learned else "against the id of another question"
+        return (
+            f"The {self.what} gives the answer away: {by}, it is right for {self.right} of {self.asked} questions "
+            f"({self.tried}), and without it {self.plain} are (p {self.p:.0e}), as {self.example}"
+        )
+
+
+def told_by(
+    questions: Mapping[str, Question], splits: Splits, *, task_types: str, is_type_asked: bool = False
+) -> list[Told]:
+    """Return what task types, ids and the split reveal about the answers: leaks first, the most certain at the top.
+    `task_types` is what the types in use are made from, as a run records it (`task_type_source`).
+    """
+    known, guarded = _drawn(questions, splits.evolution), _drawn(questions, (*splits.anchors, *splits.held_out))
+    if not known or not guarded:
+        return []
+    exam = _drawn(questions, splits.held_out)
+    found = [_by_split(known, exam)] if exam else []
+    if task_types == "metadata" and not is_type_asked:
+        found.append(_by_value("task type", known, guarded, lambda question: question.task_type))
+    if not is_type_asked and not all(_BY_PLACE.fullmatch(question.id) for question in known):
+        found.append(_by_value("id", known, guarded, lambda question: _DIGITS.sub("#", question.id)))
+        found.append(_by_copy([*known, *guarded]))
+    return sorted(found, key=lambda told: (not told.is_leak, told.p))
+
+
+def target_leaks(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[str, ...]:
+    """Return a sentence for each thing that gives answers away in this split, with what to do about it."""
+    questions = {question.id: question for question in all_questions(benchmark)}
+    types = benchmark.task_type_source if config.task_types == "benchmark" else "input"
+    found = told_by(questions, splits, task_types=types, is_type_asked=traits_of(benchmark).is_type_asked)
+    is_own = bool(column_roles_of(benchmark))
+    return tuple(warning(told, is_own=is_own) for told in found if told.is_leak)
 
 
 def check_target_leaks(reader: LogReader, started: RunStarted) -> Iterator[Check]:
@@ -38,3 +135,106 @@ def check_target_leaks(reader: LogReader, started: RunStarted) -> Iterator[Check
         named = ", ".join(f"{told.what} {told.right} of {told.asked} ({told.plain} without)" for told in found)
         detail = f"answers right from more than the text: {named}" if found else "unchecked: too few questions"
         yield Check(name=NAME, ok=True, detail=detail, measured=f"{most:+d} right at most", bound=BOUND)
+
+
+def warning(told: Told, *, is_own: bool) -> str:
+    """Return what a leak means and what to do about it; `is_own`: the tasks are the user's own."""
+    if told.what == "split":
+        way = "Divide the tasks so that each answer is on both sides."
+    elif told.what == "task type":
+        way = f"Begin a run without it: {'--columns task_type=' if is_own else '--task-types input'}"
+    else:
+        way = f"Begin a run {'without them: --columns id=' if is_own else 'with ids that say nothing.'}"
+    return f"{told}. An exam then measures the {told.what.partition(',')[0]} and no memory. {way}"
+
+
+def _drawn(questions: Mapping[str, Question], names: Sequence[str]) -> list[Question]:
+    there = [questions[name] for name in names if name in questions]
+    readable = [question for question in there if question.gold.strip() and not is_erased(question.question)]
+    return nsmallest(_MOST, readable, key=lambda question: (hash_share(question.id), question.id))
+
+
+def _by_value(
+    what: str, known: Sequence[Question], guarded: Sequence[Question], value_of: Callable[[Question], str]
+) -> Told:
+    """Return what a value of a question reveals, learned on evolution, or else on the other side."""
+    there = _tried(what, known, guarded, value_of)
+    # What texts suggest only makes a leak smaller: without a leak, texts need not be compared.
+    if there.is_leak or not _tried(what, guarded, known, value_of, is_text_compared=False).is_leak:
+        return there
+    back = _tried(what, guarded, known, value_of)
+    return back._replace(on="anchors and held-out", tried="evolution") if back.is_leak else there
+
+
+def _tried(
+    what: str,
+    known: Sequence[Question],
+    asked: Sequence[Question],
+    value_of: Callable[[Question], str],
+    *,
+    is_text_compared: bool = True,
+) -> Told:
+    answers: dict[str, Counter[str]] = {}
+    for question in known:
+        answers.setdefault(value_of(question), Counter())[_answer(question)] += 1
+    commonest = {value: _commonest(counted) for value, counted in answers.items()}
+    usual = _commonest(sum(answers.values(), Counter()))
+    suggested = [usual] * len(asked)
+    if is_text_compared and len(commonest) > 1:
+        embedder = HashEmbedder()
+        typer = Typer([msgspec.structs.replace(q, task_type=value_of(q)) for q in known], embedder)
+        texts = [question.question for question in asked]
+        suggested = [commonest[value] for value in typer.predict(texts, embedder.encode(texts))]
+    right = plain = better = worse = 0
+    example = ""
+    for question, from_text in zip(asked, suggested, strict=True):
+        value, answer = value_of(question), _answer(question)
+        is_right, is_plain = commonest.get(value, usual) == answer, answer in (usual, from_text)
+        right, plain = right + is_right, plain + is_plain
+        better, worse = better + (is_right > is_plain), worse + (is_plain > is_right)
+        if is_right and not is_plain and not example:
+            example = f"{value!r} for {question.gold!r:.60}"
+    return Told(what, example, len(known), len(asked), right, plain, better, worse, sign_test(better, better + worse))
+
+
+def _by_copy(questions: Sequence[Question]) -> Told:
+    """Return whether ids hold the answers of their own questions more often than those of others."""
+    own = [_holds(question.id, question) for question in questions]
+    # The next one in the order of hashes: a partner drawn at random, the same each time.
+    others = [_holds(questions[place - 1].id, question) for place, question in enumerate(questions)]
+    better = sum(one > other for one, other in zip(own, others, strict=True))
+    worse = sum(other > one for one, other in zip(own, others, strict=True))
+    example = next((f"{q.id!r} for {q.gold!r:.60}" for q, is_there in zip(questions, own, strict=True) if is_there), "")
+    return Told(
+        *("id, which holds it", example, 0, len(questions), sum(own), sum(others), better, worse),
+        sign_test(better, better + worse),
+        tried="all splits",
+    )
+
+
+def _holds(name: str, question: Question) -> bool:
+    answer, parts = _WORDS.findall(question.gold.casefold()), _WORDS.findall(name.casefold())
+    return bool(answer) and any(parts[at : at + len(answer)] == answer for at in range(len(parts)))
+
+
+def _by_split(known: Sequence[Question], exam: Sequence[Question]) -> Told:
+    before, after = Counter(map(_answer, known)), Counter(map(_answer, exam))
+    answer = _commonest(after)
+    right, other = after[answer], before[answer]
+    share = other / len(known)
+    p = 1.0
+    if right >= ALL_BUT_A_FEW * len(exam):
+        p = fisher_exact(right, len(exam) - right, other, len(known) - other, is_one_sided=True)
+        p = min(1.0, len(before | after) * p)
+    plain = round(share * len(exam))
+    return Told(
+        "split", f"{answer!r}", len(known), len(exam), right, plain, max(0, right - plain), 0, p, tried="held-out"
+    )
+
+
+def _answer(question: Question) -> str:
+    return " ".join(question.gold.split()).casefold()
+
+
+def _commonest(counted: Counter[str]) -> str:
+    return min(counted, key=lambda answer: (-counted[answer], answer))

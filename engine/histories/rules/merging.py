@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.rules.harvest import CASE
+from mage_es.engine.rules.new_memories import CASE
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     Draft,
@@ -132,7 +132,7 @@ def names_of(events: Iterable[Event]) -> Iterator[Event]:
                 key = (kind, source, target)
                 if kind in ORDERING_KINDS and graph.would_close_cycle(source, target):
                     continue
-            case _:
+            case _:  # memories, which `drafts_of` yields, and all that a merge does not take (see the rules above)
                 continue
         if key not in seen:
             seen.add(key)

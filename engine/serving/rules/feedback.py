@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.rules.harvest import capped, memory_id, reasoning_of
+from mage_es.engine.rules.new_memories import capped, memory_id, reasoning_of
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.events.errors import Conflict, NotFound, UsageError

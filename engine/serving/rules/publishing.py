@@ -25,8 +25,8 @@ from mage_es.engine.commands import shared
 from mage_es.engine.rules.bandits import posterior_of, update_of
 from mage_es.engine.rules.doubt import why_doubted
 from mage_es.engine.rules.guard import GUARD
-from mage_es.engine.rules.harvest import Met
 from mage_es.engine.rules.leaks import texts_of
+from mage_es.engine.rules.new_memories import Met
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.embedder import Vector, from_bytes

@@ -22,8 +22,8 @@ from statistics import median
 
 import numpy as np
 
-from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.near_duplicates import normalise
+from mage_es.engine.rules.new_memories import capped
 from mage_es.engine.rules.prompt import without_final, worked
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.study.baselines.method import PreparedTask, RunView, ShownCase, Writing

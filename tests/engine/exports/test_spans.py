@@ -26,7 +26,7 @@ from mage_es.events.vocabulary import (
     Retrieved,
     ToolRan,
 )
-from tests.histories.generate import golden
+from tests.golden.generate import golden
 
 LOGS = [folder / kind for folder in golden() for kind in ("log", "run")]
 SECOND = 1_000_000

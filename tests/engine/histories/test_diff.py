@@ -18,7 +18,7 @@ from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemorySuperseded
 from tests.engine.conftest import SMALL, begin
-from tests.histories.generate import golden
+from tests.golden.generate import golden
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from mage_es.engine.auditing.theorems.benefit import check_benefit
 from mage_es.engine.auditing.theorems.reproof import check_reproof
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config, parse
-from mage_es.engine.histories.commands.upgrade import priced, verdict
+from mage_es.engine.histories.cli.upgrade import priced, verdict
 from mage_es.engine.histories.upgrade import upgrade, upgrade_price
 from mage_es.engine.histories.upgrade_report import UpgradeReport
 from mage_es.engine.models.registry import Models, open_model

@@ -21,7 +21,7 @@ from mage_es.engine.courses import Ask, Finish, Use, advance, begin
 from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
 from mage_es.engine.players.worlds.workshop.benchmark import Workshop
-from mage_es.engine.rules.harvest import reasoning_of
+from mage_es.engine.rules.new_memories import reasoning_of
 from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer
 from mage_es.engine.rules.routes import ROUTING_ARMS, Route, follow
 from mage_es.engine.rules.setting import Setting

@@ -7,7 +7,7 @@ import pytest
 
 from mage_es.engine.rules.reproof import Proof, Showing, harmful, in_others_words, proof_of_words, proofs, showing_of
 from mage_es.events.vocabulary import MemoryAppended, Origin, QuestionPlanned
-from tests.histories.generate import filled
+from tests.golden.generate import filled
 
 WON, LOST, SAME = (True, False), (False, True), (True, True)
 

@@ -18,7 +18,7 @@ from mage_es.engine.run.fingerprints import package_sha256
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.viewing.chunks import Viewed
-from mage_es.engine.viewing.commands.tables import asked
+from mage_es.engine.viewing.cli.tables import asked
 from mage_es.engine.viewing.show import show
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader

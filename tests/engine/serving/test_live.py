@@ -26,7 +26,7 @@ from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.serving.serve import far_words
 from mage_es.engine.upkeep.memory import curate
-from mage_es.engine.viewing.commands.show import put_in
+from mage_es.engine.viewing.cli.show import put_in
 from mage_es.engine.viewing.show import show_inference
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, NotFound, RunLocked, UsageError

@@ -10,7 +10,7 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.study.commands.tryout import verdict
+from mage_es.engine.study.cli.tryout import verdict
 from mage_es.engine.study.tryout import TryoutReport, tryout
 from mage_es.events.errors import Interrupted
 from tests.engine.study.test_ring import Imitator, tickets

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mage_es.engine.auditing.verify import verify
-from mage_es.engine.rules.harvest import memory_id
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
+from mage_es.engine.rules.new_memories import memory_id
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import held_out_sample, reopen_world, state_of
 from mage_es.engine.upkeep.backup import backup, restore
@@ -24,7 +24,7 @@ from mage_es.events.facts.private import clear_vector, is_erased, under_of
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, ModelCalled, QuestionPlanned
 from mage_es.projections.fold import fold
-from mage_es.projections.snapshots import latest_snapshot
+from mage_es.projections.snapshot_files import latest_snapshot
 from tests.engine.pears import CANARIES, SUBJECTS, TASKS, Echo, in_clear, models_with, stopped
 
 pytestmark = pytest.mark.slow

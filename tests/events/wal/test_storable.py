@@ -25,7 +25,7 @@ from mage_es.events.wal.bodies import FrameReader, body_of
 from mage_es.events.wal.frames import Frame, decode, encode
 from mage_es.events.wal.storable import Checks, coordinates_of, require_storable
 from tests.events.samples import FACTS, bits, drafts, events, judged, remembered
-from tests.histories.generate import filled
+from tests.golden.generate import filled
 
 CHECKS = Checks(MAGE_ES)
 

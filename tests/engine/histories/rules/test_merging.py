@@ -17,7 +17,7 @@ from mage_es.engine.histories.rules.merging import (
     names_of,
     remembered_in,
 )
-from mage_es.engine.rules.harvest import new_memory
+from mage_es.engine.rules.new_memories import new_memory
 from mage_es.events.vocabulary import (
     EdgeAdded,
     Event,

@@ -7,7 +7,7 @@ from math import log, sqrt
 
 import pytest
 
-from mage_es.engine.auditing.target_leaks import target_leaks
+from mage_es.engine.auditing.theorems.target_leaks import target_leaks
 from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults, recorded_name, title
 from mage_es.engine.config import Config
 from mage_es.engine.players.worlds.private.benchmark import KINDS, SIZES, PrivateSet, SeededName, generate, recorded

@@ -1,6 +1,0 @@
-"""The command of this wing."""
-
-from mage_es.cli.entries import CommandEntry
-from mage_es.engine.bench.commands import fetch
-
-COMMANDS = (CommandEntry("Set up", 11, fetch.fetch, fetch.EXAMPLES),)

@@ -1,6 +1,0 @@
-"""The commands of the wing."""
-
-from mage_es.cli.entries import CommandEntry
-from mage_es.engine.providers.commands import doctor
-
-COMMANDS = (CommandEntry("Set up", 10, doctor.doctor, doctor.EXAMPLES),)

@@ -1,0 +1,127 @@
+"""`mage-es ring`: methods that learn, MAGE among them, on the same questions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mage_es.cli.options import CONFIG, SPENDING, BenchmarkArgument, examples, takes
+from mage_es.cli.output import Output, TextTable, percent
+from mage_es.cli.own_tasks import with_learner
+from mage_es.cli.registering import RegisterOption
+from mage_es.cli.session import repeatable
+from mage_es.cli.settings import Settings
+from mage_es.engine.study.cli.baseline import LEARNING, BudgetTokensOption, LearnFromOption, QuestionsOption
+
+if TYPE_CHECKING:
+    from mage_es.engine.study.ring import RingDifference, RingReport, RingRow
+
+EXAMPLES = examples(
+    "mage-es ring my.jsonl --execution openai/MODEL",
+    "mage-es ring my.jsonl --methods zero_shot,knn,mage --seeds 5 --held-out 60 --learn-from 120",
+)
+ALL = "zero_shot,nearest_label,knn,full_history,mage"
+
+
+OPTIONS = ("preset", *CONFIG, "workers", "max_connections", "guidance_batch", "sign", "runs_dir", "data_dir", *SPENDING)
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="Prefix of the runs' names. [default: made up]")
+]
+
+
+@takes(*OPTIONS, own_tasks=True)
+def ring(
+    benchmark: BenchmarkArgument = None,
+    *,
+    settings: Settings,
+    out: Output,
+    methods: Annotated[
+        str,
+        typer.Option(
+            "--methods",
+            metavar="NAME,...",
+            help=f"{LEARNING}, mage, a baseline, or a plug-in's.",
+        ),
+    ] = ALL,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, max=1000, help="Number of seeds: --seed and those after it.")
+    ] = 1,
+    questions: QuestionsOption = None,
+    learn_from: LearnFromOption = None,
+    budget_tokens: BudgetTokensOption = 0,
+    name: NameOption = None,
+    register: RegisterOption = True,
+) -> None:
+    """Let methods learn from the same number of questions, and examine each on the same held-out ones.
+
+    Model, extraction and scorer are the same for all. Each method has a run for each seed; the same command continues
+    where it stopped, and repeats no recorded call.
+    """
+    from mage_es.engine.study.ring import ring as take
+
+    config = with_learner(settings.config())
+    with repeatable(out, settings) as runtime:
+        report = take(
+            config,
+            methods=[each.strip() for each in methods.split(",") if each.strip()],
+            seeds=seeds,
+            runs_dir=settings.runs_dir,
+            data_dir=settings.data_dir,
+            runtime=runtime,
+            questions=questions,
+            learn_from=learn_from,
+            budget_tokens=budget_tokens,
+            name=name,
+            register=register,
+        )
+    out.report(report, ring_table(report), *_notes(report))
+    out.next(settings.again("verify", report.runs[-1], names=("runs_dir",)))
+
+
+def ring_table(report: RingReport) -> TextTable:
+    rows = [
+        (
+            row.method,
+            f"{row.correct}/{row.total}",
+            percent(row.correct, row.total),
+            *(_over(row, other) for other in ("knn", "zero_shot")),
+            f"{row.input_tokens:,.0f}",
+            f"{row.output_tokens:,.0f}",
+            f"{row.learning_tokens:,}",
+            f"{row.guidance_tokens:,}",
+            "lost" if row.lost else "",
+        )
+        for row in report.rows
+    ]
+    columns = (
+        *("method", "right", "share", "points over knn, 95 %", "points over zero_shot, 95 %", "tokens in", "out"),
+        *("learning", "guidance", ""),
+    )
+    return TextTable(f"Ring on {report.benchmark}, {report.execution}", columns, rows)
+
+
+def _over(row: RingRow, other: str) -> str:
+    found = next((each for each in row.differences if each.to == other), None)
+    return "" if found is None else difference_line(found)
+
+
+def difference_line(difference: RingDifference) -> str:
+    spread = difference.interval
+    p = "" if spread.p is None else f", p {spread.p:.2g}"
+    counts = f"+{difference.better} -{difference.worse}"
+    return f"{difference.points:+.1f} ({spread.low:+.1f} to {spread.high:+.1f}; {counts}{p})"
+
+
+def _notes(report: RingReport) -> list[str]:
+    seeds = f"seeds {report.seeds[0]} to {report.seeds[-1]}" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
+    said = [
+        f"Each learned from {report.learned} questions, {seeds}; tokens in and out are means of a held-out question, "
+        "those of learning and guidance sums. Differences are paired, their test is the exact sign test."
+    ]
+    for writer in dict.fromkeys(row.writer for row in report.rows if row.writer):
+        names = ", ".join(row.method for row in report.rows if row.writer == writer)
+        said.append(f"{writer} wrote for {names}.")
+    if any(row.lost for row in report.rows):
+        said.append("mage lost: it is significantly worse than knn here.")
+    return said

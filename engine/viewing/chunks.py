@@ -39,7 +39,7 @@ from mage_es.engine.viewing.card import card_of, gain_of, pair_of
 from mage_es.engine.viewing.columns import Floats, Numbers
 from mage_es.engine.viewing.life import EXACT, HEADERS, Life, lives
 from mage_es.engine.viewing.positions import positions
-from mage_es.engine.viewing.tables import columns_of, packed, picked
+from mage_es.engine.viewing.tables import columns_of, hashed, packed, picked
 from mage_es.engine.viewing.verdict import beside, verdict
 from mage_es.engine.viewing.windows import Windows
 from mage_es.events import vocabulary as v
@@ -299,7 +299,7 @@ class Viewed:
     @functools.cached_property
     def _places(self) -> NDArray[np.integer[Any]]:
         """The chunk of `asked` that each question is in."""
-        return np.asarray(self._life.asked.hashes) % max(1, self._chunks("asked"))
+        return np.array(list(map(hashed, self._life.asked.rows)), np.int64) % max(1, self._chunks("asked"))
 
     def _events(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         records = self._windows.records(first + 1, last + 1)

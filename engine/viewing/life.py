@@ -28,7 +28,7 @@ from mage_es.events.facts import event_id
 from mage_es.events.log.markers import marker_of
 from mage_es.events.segments import Batches, Reads
 from mage_es.events.vocabulary import Event, tag_of
-from mage_es.projections.fold import State, uncollected
+from mage_es.projections.fold import State, uncollected, union
 from mage_es.projections.protocol import Projection
 
 EXACT = 100_000
@@ -110,7 +110,7 @@ class Life:
             for cls in reads:
                 self._readers.setdefault(cls, []).append(apply)
         books: tuple[Reads, ...] = (self.learned.reads, Askings.singly, Askings.reads, self.counted.reads)
-        self.reads = _union(*(reads for _, reads in folded), *books, whole(*_MARKED), whole(*_SERVED))
+        self.reads = union([*(reads for _, reads in folded), *books, whole(*_MARKED), whole(*_SERVED)])
 
     def tables(self) -> dict[str, Rows]:
         self.asked.join()
@@ -252,14 +252,6 @@ def lives(stretches: Iterable[Batches], life: Life) -> Life:
         finally:
             life.end()
     return life
-
-
-def _union(*many: Reads) -> Reads:
-    fields: dict[type[Event], dict[str, None]] = {}
-    for reads in many:
-        for cls, names in reads.items():
-            fields.setdefault(cls, {}).update(dict.fromkeys(names))
-    return {cls: tuple(names) for cls, names in fields.items()}
 
 
 def _merged(batches: Batches, types: Container[type[Event]]) -> Iterator[tuple[int, Event]]:

@@ -26,20 +26,24 @@ from mage_es.engine.seams.model import Request
 from mage_es.engine.session.course_choice import is_rivals
 from mage_es.engine.viewing.life import Life
 from mage_es.engine.viewing.tables import columns_of
-from mage_es.engine.viewing.transcript import CallReport, Quotation, TrimReport, asked_again, report_of, told
+from mage_es.engine.viewing.transcript import (
+    ABOUT,
+    ENDS,
+    CallReport,
+    Quotation,
+    TrimReport,
+    asked_again,
+    report_of,
+    told,
+)
 from mage_es.engine.viewing.windows import NEAR, Windows
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import LogError, MageError, PrerequisiteError
+from mage_es.events.errors import MageError, PrerequisiteError
 from mage_es.events.facts.private import is_erased, quotes_erased
 from mage_es.events.vocabulary import Event, Record
 from mage_es.projections.fold import State
 
-_FACTS: frozenset[type[Event]] = frozenset({
-    *(v.ModelCalled, v.CallFailed, v.BundleTrimmed, v.ToolRan, v.SearchAnswered, v.EpisodeStepped, v.EpisodeClosed),
-    *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried, v.QuestionPlanned),
-})  # fmt: skip
-_ENDS = (v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided)
 _RULE = "the benchmark's rule"
 _ERASED = "Erased: texts of these prompts are a subject's whose key was destroyed, or is not here."
 _SECRET = "The texts of subjects leave this machine encrypted, so no prompt of theirs is shown."
@@ -111,14 +115,14 @@ class Rendered:
         open_now: dict[tuple[int, str, str], int] = {}
         for record in windows.records(min(by_seq), until):
             event = record.event
-            if type(event) not in _FACTS:
+            if not isinstance(event, v.QuestionPlanned | v.AnswerCarried) and type(event) not in ABOUT:
                 continue
             if (row := by_seq.get(record.seq)) is not None:
                 open_now[record.iteration, record.phase, names[columns["question"][row]]] = row
                 found[row] = _Asking(row, record if isinstance(event, v.QuestionPlanned) else None, [])
             if isinstance(event, v.QuestionPlanned):
                 continue
-            name = _about(event)
+            name = getattr(event, ABOUT.get(type(event), "question_id"))
             while (key := (record.iteration, record.phase, name)) not in open_now and "/" in name:
                 name = name.rpartition("/")[0]
             if (row := open_now.get(key)) is not None:
@@ -132,7 +136,7 @@ class Rendered:
     ) -> dict[str, Any]:
         name = life.asked.questions.columns["id"][life.asked.askings.columns["question"][asking.row]]
         question = self._world.questions.get(name) if self._world else self._known.get(name)
-        end = next((r.event for r in asking.facts if isinstance(r.event, _ENDS)), None)
+        end = next((r.event for r in asking.facts if isinstance(r.event, ENDS)), None)
         plan = asking.plan.event if asking.plan else None
         is_gone = any(isinstance(r.event, v.ModelCalled) and is_erased(r.event.request_sha256) for r in asking.facts)
         moves = _recorded(asking.facts, requests)
@@ -324,15 +328,3 @@ def _facts(plan: Event | None, end: Event | None) -> list[list[str]]:
         told |= {"planned over": ", ".join(plan.planning), "chain of skills": " → ".join(plan.chain)}
         told["coin"] = f"left out with probability {plan.coin:.2f}" if plan.coin else ""
     return [[name, text] for name, text in told.items() if text]
-
-
-def _about(event: Event) -> str:
-    match event:
-        case v.ModelCalled(about=name) | v.CallFailed(about=name):
-            return name
-        case v.EpisodeStepped(episode_id=name) | v.EpisodeClosed(episode_id=name):
-            return name
-    name = getattr(event, "question_id", "")
-    if not isinstance(name, str):
-        raise LogError(f"{type(event).__name__} is about {name!r}, which is not a question.")
-    return name

@@ -36,7 +36,7 @@ from mage_es.engine.run.worth import PairedEffect, effects
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.viewing.answers import Rendered
 from mage_es.engine.viewing.card import card_of, gain_of, pair_of
-from mage_es.engine.viewing.columns import Floats, Numbers
+from mage_es.engine.viewing.columns import Made, Numbers
 from mage_es.engine.viewing.life import EXACT, HEADERS, Life, lives
 from mage_es.engine.viewing.positions import positions
 from mage_es.engine.viewing.tables import columns_of, hashed, packed, picked
@@ -137,10 +137,10 @@ class Viewed:
         tables, learned, asked = self._life.tables(), self._life.learned, self._life.asked
         nodes = learned.nodes.columns
         edges = (learned.edges.columns[name] for name in ("source", "target", "kind"))
-        nodes["x"], nodes["y"] = map(Floats, positions(nodes["kind"], *edges))
-        learned.memories.columns["prompts"] = Numbers(asked.uses.prompts())
-        learned.memories.columns["right"] = Numbers(asked.uses.right())
+        drawn = positions(nodes["kind"], *edges)
         self._tables = {name: dict(rows.columns) for name, rows in tables.items()}
+        self._tables["nodes"] |= dict(zip(("x", "y"), map(_floats, drawn), strict=True))
+        self._tables["memories"] |= {"prompts": Numbers(asked.uses.prompts()), "right": Numbers(asked.uses.right())}
         self._tables["askings"] = asked.named()
         self._rows = {name: len(next(iter(columns.values()))) for name, columns in self._tables.items()}
         self._rows |= {"events": self._life.seq, "texts": self._rows["memories"], "asked": self._rows["questions"]}
@@ -299,7 +299,7 @@ class Viewed:
     @functools.cached_property
     def _places(self) -> NDArray[np.integer[Any]]:
         """The chunk of `asked` that each question is in."""
-        return np.array(list(map(hashed, self._life.asked.rows)), np.int64) % max(1, self._chunks("asked"))
+        return np.fromiter(map(hashed, self._life.asked.rows), np.int64) % max(1, self._chunks("asked"))
 
     def _events(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         records = self._windows.records(first + 1, last + 1)
@@ -461,6 +461,14 @@ class Viewed:
                 is_switch = isinstance(value, bool)
                 words += [f"--{flag}" if value else f"--no-{flag}"] if is_switch else [f"--{flag}", str(value)]
         return shlex.join(["mage-es", *words])
+
+
+def _floats(values: NDArray[np.float64]) -> Made:
+    def cut(first: int, end: int) -> list[Any]:
+        found: list[float] = values[first:end].tolist()
+        return found
+
+    return Made(len(values), cut)
 
 
 def _payload(event: v.Event) -> dict[str, Any]:

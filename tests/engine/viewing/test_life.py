@@ -29,6 +29,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.ledger import Account
 from mage_es.projections.questions import EVOLVING, History
 from tests.engine.run.test_asked import used
+from tests.engine.viewing.conftest import valid_in
 from tests.kit.stages import Stage, flat, folded
 from tests.kit.strategies import histories, history
 
@@ -69,7 +70,7 @@ def lived(found: Sequence[Record], life: Life) -> Life:
 
 
 def valid(life: Life, table: str, seq: int) -> list[dict[str, Any]]:
-    return life.tables()[table].valid(seq)
+    return valid_in(life.tables()[table], seq)
 
 
 def at(moment: float, found: Sequence[Record]) -> tuple[int, State]:
@@ -242,7 +243,7 @@ def test_a_memory_that_did_not_fit_was_not_shown_and_a_lost_question_is_neither_
     shown = {hit.memory_id for hit in again.memories if row in life.asked.use(hit.memory_id)["shown"]}
     assert shown == {hit.memory_id for hit in again.memories[1:]}
     assert life.asked.askings.at(row)["verdict"] == "unanswered"
-    (score,) = (each for each in life.counted.scores.valid(life.seq) if each["iteration"] == 7)
+    (score,) = (each for each in valid_in(life.counted.scores, life.seq) if each["iteration"] == 7)
     assert (score["correct"], score["total"], score["unanswered"]) == (0, 0, 1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from mage_es.engine.rules.quarantine import OUT_OF_USE, reviewed, status_of
@@ -182,7 +182,7 @@ class Learned:
 
     def _curate(self, seq: int, event: Any) -> None:
         """Note a decision on something learned."""
-        name, (what, by, reason) = event.memory_id, _decision(event)
+        name, (what, by, reason) = event.memory_id, _DECISIONS[type(event)](event)
         self._status(seq, name)
         self.curations.add(seq, self.rows.get(name), name, what, by, reason)
         if isinstance(event, v.MemorySuperseded):
@@ -300,26 +300,17 @@ class Learned:
             self.edges.add(seq, *ends, kind, label, weight, derived)
 
 
-def _decision(event: Event) -> tuple[str, str, str]:
-    """Return what was decided, by whom and why."""
-    match event:
-        case v.MemorySuperseded():
-            return "superseded", event.by, ""
-        case v.PatternPruned():
-            return "pruned", "", event.reason
-        case v.MemoryQuarantined():
-            return "quarantined", event.by, event.reason
-        case v.MemoryReleased():
-            return "released", event.by, event.reason
-        case v.MemoryRefused():
-            return "refused", "", f"{event.what} resembles a question of {event.split}"
-        case v.MemoryProposed():
-            return "proposed", event.key, line(event.question)
-        case v.ProposalSettled():
-            return event.verdict, "", event.reason
-        case v.ProposalReviewed():
-            return event.verdict, event.by, event.reason
-    raise TypeError(f"{type(event).__name__} decides nothing")
+_DECISIONS: Mapping[type[Event], Callable[[Any], tuple[str, str, str]]] = {
+    v.MemorySuperseded: lambda event: ("superseded", event.by, ""),
+    v.PatternPruned: lambda event: ("pruned", "", event.reason),
+    v.MemoryQuarantined: lambda event: ("quarantined", event.by, event.reason),
+    v.MemoryReleased: lambda event: ("released", event.by, event.reason),
+    v.MemoryRefused: lambda event: ("refused", "", f"{event.what} resembles a question of {event.split}"),
+    v.MemoryProposed: lambda event: ("proposed", event.key, line(event.question)),
+    v.ProposalSettled: lambda event: (event.verdict, "", event.reason),
+    v.ProposalReviewed: lambda event: (event.verdict, event.by, event.reason),
+}
+"""What an event decides on something learned, who decided, and why."""
 
 
 def line(text: str) -> str:

@@ -36,7 +36,6 @@ from mage_es.projections.fold import State, give, union
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.questions import EVOLVING
 
-WRONG = ("wrong", "unanswered")
 NO_ANSWER = ("open", "undecided")
 """Verdicts that are neither right nor wrong."""
 SAME = "it would have seen the same"
@@ -100,10 +99,7 @@ class Askings:
         self._accepted: dict[int, int] = {}
         self._joined = False
         self.questions = Rows("id split task_type title asked wrong unanswered undecided changed")
-        self.askings = Rows(
-            "from judged to question iteration purpose exam task_type skill verdict carried verdict_of score_micro "
-            "template search_arm routing_arm memories seq"
-        )
+        self.askings = Rows("from")
         self.exams = Rows(
             "from closed exam marker head_seq control execution correct total unanswered undecided low high "
             "guidance_calls problem"
@@ -242,22 +238,22 @@ class Askings:
         carried = np.zeros(len(first), np.int8)
         carried[asking[carries]] = np.where(begins[carries], 1, 2)
         exam = exams[first["log"]]
-        told = {name: Codes(first[name].copy(), words) for name in ("purpose", "task_type", "skill")}
+        word = {name: Codes(first[name].copy(), words) for name in ("purpose", *_WORDS)}
         self.askings = Rows.of({
             "from": Numbers(shown[begins]),
             "judged": Numbers(judged),
             "to": Numbers(self._ends(facts, shown, settles, asking)),
             "question": Numbers(first["question"].copy()),
             "iteration": Numbers(first["iteration"].copy()),
-            "purpose": told["purpose"],
+            "purpose": word["purpose"],
             "exam": Numbers(np.where(exam < 0, _NONE, exam)),
-            "task_type": told["task_type"],
-            "skill": told["skill"],
+            "task_type": word["task_type"],
+            "skill": word["skill"],
             "verdict": Codes(verdict.astype(np.int8), VERDICTS),
             "carried": Codes(carried, ("", SAME, DECIDED)),
             "verdict_of": Numbers(self._carried(facts[carries], first, asking[carries], carried)),
             "score_micro": Numbers(score),
-            **{name: Codes(first[name].copy(), words) for name in ("template", "search_arm", "routing_arm")},
+            **{name: word[name] for name in _ARMS},
             "memories": Numbers(first["shown"].copy()),
             "seq": Numbers(first["seq"].copy()),
         })  # fmt: skip

@@ -91,7 +91,6 @@ class Viewed:
         self._sizes = _SIZES if whole else {**_SIZES, **_WAITED_FOR}
         self._data_dir, self._benchmark = data_dir, benchmark
         self._lock = threading.Lock()
-        self._answers: Rendered | None = None
         self._reading = RunReading(run, opened=opened, whole=whole, prices=self._prices, tell=tell)
         self._life, self._reader = self._reading.life, self._reading.reader
         self.stamp = self._stamp()
@@ -178,10 +177,7 @@ class Viewed:
             "exchanges": self._exchanges,
         }
         if table == "answers":
-            if self._answers is None:
-                where = {"data_dir": self._data_dir, "benchmark": self._benchmark}
-                self._answers = Rendered(self.run, self._reading.windows, self._reading.exams, **where)  # type: ignore[arg-type]
-            found = self._answers.rows(self._life, first, last)
+            found = self._answers.rows(first, last)
             return packed(found["columns"], 0, last - first, texts=found["texts"]) | {"first": first}
         if table == "asked":
             questions = np.flatnonzero(self._places == first // self._sizes[table]).tolist()
@@ -191,6 +187,10 @@ class Viewed:
         if table in makers:
             return packed(makers[table](first, last), 0, last - first) | {"first": first}
         return packed(self._tables[table], first, last)
+
+    @functools.cached_property
+    def _answers(self) -> Rendered:
+        return Rendered(self._reading, data_dir=self._data_dir, benchmark=self._benchmark)
 
     @functools.cached_property
     def _places(self) -> NDArray[np.integer[Any]]:
@@ -213,14 +213,10 @@ class Viewed:
         columns = {name: values[first : last + 1] for name, values in self._life.inferences.columns.items()}
         since, until = columns["from"][0], max((columns["from"][-1], *filter(None, columns["closed"])))
         assert self._reader
-        said = dict[str, dict[str, str]]()
-        for record in self._reader.records({v.InferenceOpened, v.InferenceClosed}, since=since, until=until):
-            event = record.event
-            if isinstance(event, v.InferenceOpened | v.InferenceClosed):
-                name = "question" if isinstance(event, v.InferenceOpened) else "reply"
-                said.setdefault(event.inference, {})[name] = getattr(event, name)
-        kept = [said.get(inference, {}) for inference in columns["inference"]]
-        return {name: [each.get(name) or None for each in kept] for name in ("question", "reply")}
+        asked = {each.inference: each.question for each in self._reader.of(v.InferenceOpened, since=since, until=until)}
+        said = {each.inference: each.reply for each in self._reader.of(v.InferenceClosed, since=since, until=until)}
+        both = (("question", asked), ("reply", said))
+        return {name: [texts.get(each) or None for each in columns["inference"]] for name, texts in both}
 
     def _wordings(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         names = self._life.asked.questions.columns["id"][first : last + 1]

@@ -236,7 +236,6 @@ def lives(stretches: Iterable[Batches], life: Life) -> Life:
 
 
 def _by_type(given: Iterable[tuple[Reads, T]]) -> dict[type[Event], list[T]]:
-    """Return by type what is given events of it."""
     found: dict[type[Event], list[T]] = {}
     for reads, each in given:
         for cls in reads:

@@ -235,16 +235,21 @@ class Learned:
         rows = range(first := self.memories.extend(seqs, names, *told), first + len(things))
         self.seqs.extend(numbers)
         self._questions |= {row: name for row, name in zip(rows, questions, strict=True) if name}
+        is_memory, places = node == "memory", len(self.nodes)
+        new = list[tuple[Any, ...]]()
         for row, seq, name, text in zip(rows, seqs, names, lines, strict=True):
             place = self._nodes.get(whole := f"{node}/{name}")
             if place is None:
-                is_memory = node == "memory"
-                place = self._new_node(seq, row if is_memory else whole, node, row if text else line(name))
+                place = places + len(new)
+                label = row if text else line(name)
+                new.append((seq, None, row if is_memory else whole, node, SUBGRAPHS.get(node, ""), label))
                 if not is_memory:
                     self._nodes[whole] = place
             elif text:  # an edge named it before
                 self.nodes.columns["label"][place] = text
             self._own_nodes.append(place)
+        if new:
+            self.nodes.extend(*zip(*new, strict=True))
         edges = [
             (seq, place, target, kind)
             for seq, place, *ends in zip(seqs, self._own_nodes[first:], skills, types, strict=True)
@@ -274,14 +279,11 @@ class Learned:
         row = self._place(name)
         if row is None:
             kind, _, plain = name.partition("/")
-            row = self._nodes[name] = self._new_node(seq, name, kind, line(plain))
+            row = self.nodes.add(seq, None, name, kind, SUBGRAPHS.get(kind, ""), line(plain))
+            self._nodes[name] = row
         if label:  # an edge may name a node before the event that creates it
             self.nodes.columns["label"][row] = line(label)
         return row
-
-    def _new_node(self, seq: int, name: str | int, kind: str, label: str | int) -> int:
-        """Add a node. What is a memory's is named by the memory's row."""
-        return self.nodes.add(seq, None, name, kind, SUBGRAPHS.get(kind, ""), label)
 
     def _place(self, name: str) -> int | None:
         kind, _, plain = name.partition("/")

@@ -161,6 +161,7 @@ class Rows:
         small = {name: Numbers() for name in numbers.split()} | {name: Codes() for name in codes.split()}
         given = {**small, **(others or {})}
         self.columns: dict[str, Any] = {name: given.get(name, []) for name in names.split()}
+        self._appends = [column.append for column in self.columns.values()]
         self._open: Any = RowsByNumber() if by_number else dict[Hashable, int]()
 
     @classmethod
@@ -174,8 +175,8 @@ class Rows:
     def add(self, *values: Any) -> int:
         """Append a row and return its number."""
         row = len(self)
-        for column, value in zip(self.columns.values(), values, strict=True):
-            column.append(value)
+        for append, value in zip(self._appends, values, strict=True):
+            append(value)
         return row
 
     def extend(self, *columns: Sequence[Any]) -> int:
@@ -196,14 +197,15 @@ class Rows:
         The table's first columns are those of `TIMED`.
         """
         if (row := self._open.get(key)) is not None:
-            began, *_ = then = tuple(self.at(row).values())
-            if then[len(TIMED) :] == values:
+            began, ended, *columns = self.columns.values()
+            # From the last column on: the first ones are mostly the key, which is equal.
+            if all(column[row] == value for column, value in zip(columns[::-1], values[::-1], strict=True)):
                 return
-            if began == seq:  # one event changed it twice, so the value in between was never valid
-                for column, value in zip(self.columns.values(), (seq, None, *values), strict=True):
+            if began[row] == seq:  # one event changed it twice, so the value in between was never valid
+                for column, value in zip(columns, values, strict=True):
                     column[row] = value
                 return
-            self.columns["to"][row] = seq
+            ended[row] = seq
         self._open[key] = self.add(seq, None, *values)
 
     def current(self, key: Hashable, name: str) -> Any:

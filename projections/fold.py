@@ -211,10 +211,11 @@ class Source(Protocol):
 
 
 def reads_of(projections: tuple[Projection, ...]) -> Reads:
-    return _union(projection.reads for projection in projections)
+    return union(projection.reads for projection in projections)
 
 
-def _union(reads: Iterable[Reads]) -> Reads:
+def union(reads: Iterable[Reads]) -> Reads:
+    """Return every type in any of these, with all of its fields."""
     union: dict[type[Event], dict[str, None]] = {}
     for each in reads:
         for event_type, fields in each.items():
@@ -254,7 +255,7 @@ def fold_into(views: tuple[Projection, ...], source: Source, *, since: int | Non
     for reads, first, last in (*past, (_lasting, own, closed), (_all, closed + 1 if closed else own, until)):
         if first is not None and first > last:
             continue
-        wanted = _union(reads(view) for view in views)
+        wanted = union(reads(view) for view in views)
         with uncollected():
             for batches in source.batches(wanted, since=first, until=last):
                 for view in views:

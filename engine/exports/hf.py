@@ -39,9 +39,10 @@ from mage_es.engine.exports.hf_card import (
 )
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.splits import recorded_splits
+from mage_es.engine.run.asked import uses_of
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import ExamRecord, exam_records
-from mage_es.engine.run.memories import item_in, text_of, things_of, uses_of
+from mage_es.engine.run.memories import ids_of, item_in, text_of, things_of
 from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import first_event
@@ -201,7 +202,7 @@ def _questions(reader: LogReader, splits: Mapping[str, str], *, gold: bool) -> I
 
 
 def _memories(reader: LogReader, state: State, until: int) -> Iterator[dict[str, Any]]:
-    uses = uses_of(reader, until=until)
+    uses = uses_of(reader, ids_of(state), until=until)
     for name, thing in things_of(state):
         item, use = item_in(state, name, thing), uses.of(name)
         is_memory = isinstance(thing, MemoryRow)

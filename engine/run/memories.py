@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -14,21 +13,17 @@ from msgspec.structs import replace
 from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.config import parse
 from mage_es.engine.rules.doubt import why_doubted
-from mage_es.engine.rules.effect import tosses_of
 from mage_es.engine.rules.guard import GUARD
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.reproof import GATE
 from mage_es.engine.rules.setting import Setting
+from mage_es.engine.run.asked import uses_of
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
-    AnswerCarried,
     AnswerJudged,
-    BundleTrimmed,
-    EpisodeStepped,
-    Event,
     MemoryAppended,
     MemoryQuarantined,
     MemoryReleased,
@@ -37,7 +32,6 @@ from mage_es.events.vocabulary import (
     PatternPruned,
     ProbationCounted,
     ProposalReviewed,
-    QuestionPlanned,
     RunMerged,
     RunStarted,
     ToolAuthored,
@@ -46,7 +40,6 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 from mage_es.projections.patterns import PatternRow
-from mage_es.projections.scores import Score
 
 
 class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,81 +73,6 @@ class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[str, ...]
 
 
-class Quoted(NamedTuple):
-    """How many prompts have `shown` an item, and how many of those judged were right: in all, and where a coin let it
-    in or left it out."""
-
-    shown: list[int]
-    right: Score
-    coin: Score
-    left: Score
-
-
-class Uses:
-    """The numbers of the prompts that showed each item. A plan that was never asked showed nothing."""
-
-    reads = (QuestionPlanned, EpisodeStepped, BundleTrimmed, AnswerJudged, AnswerCarried)
-
-    def __init__(self) -> None:
-        self._shown, self._coined, self._left = _numbers(), _numbers(), _numbers()
-        self._right: dict[int, bool] = {}
-        self._carried: set[int] = set()
-
-    def take(self, asking: int, event: Event) -> None:
-        """Process an event about an asked question."""
-        match event:
-            case QuestionPlanned():
-                memories = [hit.memory_id for hit in event.memories]
-                others = (*event.principles, *event.action_recipes, event.tool_id, event.recipe_id)
-                self._note(self._shown, asking, filter(None, dict.fromkeys((*memories, *others))))
-                self._note(self._coined, asking, [hit.memory_id for is_out, hit in tosses_of(event) if not is_out])
-                self._note(self._left, asking, [hit.memory_id for hit in event.left_out])
-            case EpisodeStepped():
-                self._note(self._shown, asking, event.memories)
-            case BundleTrimmed(memory_id=name):
-                # Not from the coin's side: what it left out might not have fitted either, and no event says which.
-                if asking in self._shown[name]:
-                    self._shown[name].remove(asking)
-            case AnswerJudged():
-                self._right[asking] = event.correct
-            case AnswerCarried():
-                self._carried.add(asking)
-
-    def of(self, name: str) -> Quoted:
-        shown, coined, left = (
-            [row for row in rows.get(name, ()) if row not in self._carried]
-            for rows in (self._shown, self._coined, self._left)
-        )
-        return Quoted(shown, *(self._score(rows) for rows in (shown, coined, left)))
-
-    def _score(self, askings: Sequence[int]) -> Score:
-        judged = [self._right[row] for row in askings if row in self._right]
-        return Score(sum(judged), len(judged))
-
-    def _note(self, rows: Mapping[str, array[int]], asking: int, names: Iterable[str]) -> None:
-        for name in names:
-            if asking not in rows[name][-1:]:  # the steps of an episode show it again and again
-                rows[name].append(asking)
-
-
-def _numbers() -> defaultdict[str, array[int]]:
-    return defaultdict(lambda: array("L"))
-
-
-def asking_of(event: Any) -> tuple[int, str, str]:
-    """Return the iteration, purpose and question of an event about an asking; only anchors are carried."""
-    name = event.episode_id if isinstance(event, EpisodeStepped) else event.question_id
-    return event.iteration, "anchor" if isinstance(event, AnswerCarried) else event.purpose, name
-
-
-def uses_of(reader: LogReader, *, until: int) -> Uses:
-    """Return what the prompts in a log showed up to event `until`."""
-    uses, asked = Uses(), dict[tuple[int, str, str], int]()
-    for event in reader.of(*Uses.reads, until=until):
-        uses.take(asked.setdefault(asking_of(event), len(asked)), event)
-    return uses
-
-
 CURATIONS: Sequence[type[Any]] = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
 """The events that take something learned into or out of use."""
 LEAST_PREFIX = 4
@@ -182,11 +100,12 @@ def reported(
     run_id: str, marker: str, reader: LogReader, item: MemoryItem, fields: dict[str, Any], *, until: int
 ) -> MemoryReport:
     """Return an item with its fields, as `item_of` finds them in the state after event `until`, as a report."""
-    use, learners = uses_of(reader, until=until).of(item.memory_id), _learners(reader, item)
+    name = item.memory_id
+    use, learners = uses_of(reader, [name], until=until).of(name), _learners(reader, item)
     return MemoryReport(
         run_id=run_id,
         marker=marker,
-        item=replace(item, by=deciders(reader, until=until).get(item.memory_id, "")),
+        item=replace(item, by=deciders(reader, until=until).get(name, "")),
         fields=fields,
         origin=(
             *(f"Learned in the run {run} or one that it continues ({path})" for run, path in learners.items()),
@@ -195,7 +114,7 @@ def reported(
         prompts=len(use.shown),
         right=use.right.correct,
         coin=(use.coin, use.left),
-        history=(*_probation(reader, item.memory_id, until=until), *_history(reader, item.memory_id, until=until)),
+        history=(*_probation(reader, name, until=until), *_history(reader, name, until=until)),
     )
 
 

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mage_es.engine.rules.new_memories import CASE
-from mage_es.engine.run.memories import asking_of, things_of
+from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.requests import Requests
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -67,11 +67,11 @@ class _Log:
                 case QuestionPlanned() as planned:
                     others = (*planned.principles, *planned.action_recipes, planned.tool_id, planned.recipe_id)
                     ids = {*(hit.memory_id for hit in planned.memories), *others} - {""}
-                    self.shown.setdefault(asking_of(planned), set()).update(ids)
+                    self.shown.setdefault(_asking_of(planned), set()).update(ids)
                 case EpisodeStepped() as stepped:
-                    self.shown.setdefault(asking_of(stepped), set()).update(stepped.memories)
+                    self.shown.setdefault(_asking_of(stepped), set()).update(stepped.memories)
                 case BundleTrimmed() as trimmed:
-                    self.shown.get(asking_of(trimmed), set()).discard(trimmed.memory_id)
+                    self.shown.get(_asking_of(trimmed), set()).discard(trimmed.memory_id)
                 case AnswerJudged():
                     self.verdicts.append(record)
                 case ModelCalled(tier="execution" | "guidance"):
@@ -82,7 +82,7 @@ class _Log:
         such a prompt."""
         saw = {key for key, shown in self.shown.items() if not shown.isdisjoint(names)}
         for record in self.verdicts:
-            if asking_of(record.event) in saw:
+            if _asking_of(record.event) in saw:
                 yield record.fact_id.hex()
         for record in self.calls:
             call = record.event
@@ -101,6 +101,11 @@ class _Log:
         request = self._requests.request(call.sent)
         # A brief that cannot be read may have had the answer; ids are in it as JSON strings.
         return request is None or any(f'"{name}"' in request.text for name in questions)
+
+
+def _asking_of(event: Any) -> tuple[int, str, str]:
+    """Return the iteration, purpose and question of an event about an asking."""
+    return event.iteration, event.purpose, event.episode_id if isinstance(event, EpisodeStepped) else event.question_id
 
 
 def _derived(log: _Log, things: Mapping[str, Any], names: Collection[str]) -> set[str]:

@@ -17,29 +17,32 @@ import msgspec
 
 from mage_es.engine.courses import Ask
 from mage_es.engine.embedders.registry import LateEmbedder
-from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exams import ExamRecord
 from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Request
 from mage_es.engine.session.course_choice import is_rivals
-from mage_es.engine.viewing.life import Life
+from mage_es.engine.viewing.learned import Learned
+from mage_es.engine.viewing.reading import RunReading
 from mage_es.engine.viewing.tables import columns_of
-from mage_es.engine.viewing.transcript import CallReport, Quotation, TrimReport, asked_again, report_of, told
+from mage_es.engine.viewing.transcript import (
+    ABOUT,
+    ENDS,
+    CallReport,
+    Quotation,
+    TrimReport,
+    asked_again,
+    report_of,
+    told,
+)
 from mage_es.engine.viewing.windows import NEAR, Windows
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import LogError, MageError, PrerequisiteError
+from mage_es.events.errors import MageError, PrerequisiteError
 from mage_es.events.facts.private import is_erased, quotes_erased
 from mage_es.events.vocabulary import Event, Record
 from mage_es.projections.fold import State
 
-_FACTS: frozenset[type[Event]] = frozenset({
-    *(v.ModelCalled, v.CallFailed, v.BundleTrimmed, v.ToolRan, v.SearchAnswered, v.EpisodeStepped, v.EpisodeClosed),
-    *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided, v.AnswerCarried, v.QuestionPlanned),
-})  # fmt: skip
-_ENDS = (v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided)
 _RULE = "the benchmark's rule"
 _ERASED = "Erased: texts of these prompts are a subject's whose key was destroyed, or is not here."
 _SECRET = "The texts of subjects leave this machine encrypted, so no prompt of theirs is shown."
@@ -54,37 +57,31 @@ class _Asking(NamedTuple):
 
 
 class Rendered:
-    """The rows of `answers` of a run. `is_open` is whether subjects' texts are decrypted, as the reader does it."""
+    """The rows of `answers` of a run. `problem` says why no prompt is rendered again, "" if they are."""
 
     def __init__(
-        self,
-        run: Run,
-        windows: Windows,
-        exams: Sequence[ExamRecord],
-        *,
-        data_dir: Path | str | None = None,
-        benchmark: Benchmark | None = None,
+        self, reading: RunReading, *, data_dir: Path | str | None = None, benchmark: Benchmark | None = None
     ) -> None:
-        self._run, self._reader, self._exams = run, windows.reader, exams
-        self._windows: dict[int | None, Windows] = {None: windows}
-        self._requests: dict[int | None, Requests] = {None: Requests(windows.reader)}
-        reader = windows.reader
+        self._run, self._life, self._exams = reading.run, reading.life, reading.exams
+        self._reader = reader = reading.windows.reader
+        self._windows: dict[int | None, Windows] = {None: reading.windows}
+        self._requests: dict[int | None, Requests] = {None: Requests(reader)}
         self._state: State | None = None
         self._world: World | None = None
         self.problem = ""
         try:
-            if reader.keys is None and (run.path / "keys").exists():
+            if reader.keys is None and (self._run.path / "keys").exists():
                 self.problem = _SECRET
             else:
                 late = LateEmbedder(first_event(reader))
                 self._world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=late, frozen=True)
         except (MageError, OSError) as error:
             self.problem = str(error)
-        self._known = {question.id: question for question in reader.questions()[0]} if not self._world else {}
+        self._texts = {} if self._world else reading.texts
 
-    def rows(self, life: Life, first: int, last: int) -> dict[str, Any]:
+    def rows(self, first: int, last: int) -> dict[str, Any]:
         """Return the askings from row `first` to row `last`, with the texts that their prompts quote."""
-        columns, texts = life.asked.askings.columns, dict[str, int]()
+        columns, texts = self._life.asked.askings.columns, dict[str, int]()
         found: dict[int, dict[str, Any]] = {}
         places = range(first, last + 1)
         for exam in dict.fromkeys(columns["exam"][row] for row in places):
@@ -93,16 +90,14 @@ class Rendered:
                 self._windows[exam] = Windows(own, whole=True)
                 self._requests[exam] = Requests(own, run=self._reader, head_seq=seq)
             rows = [row for row in places if columns["exam"][row] == exam]
-            for asking in self._askings(life, self._windows[exam], rows):
-                seq = self._exams[exam].opened.head_seq if exam is not None else None
-                requests = self._requests[exam]
-                found[asking.row] = self._row(life, asking, texts, requests, state_seq=seq)
+            for asking in self._askings(self._windows[exam], rows):
+                found[asking.row] = self._row(asking, texts, exam)
         return {"columns": columns_of([found[row] for row in places]), "texts": list(texts)}
 
-    def _askings(self, life: Life, windows: Windows, rows: Sequence[int]) -> Iterable[_Asking]:
+    def _askings(self, windows: Windows, rows: Sequence[int]) -> Iterable[_Asking]:
         """Return the askings of these rows with their facts: those after the plan, up to the verdict."""
-        columns, ended = life.asked.askings.columns, life.asked.ended
-        names = life.asked.questions.columns["id"]
+        life, asked = self._life, self._life.asked
+        columns, ended, names = asked.askings.columns, asked.ended, asked.questions.columns["id"]
         found = {row: _Asking(row, None, []) for row in rows}
         by_seq = {columns["seq"][row]: row for row in rows}
         # An asking without a verdict was under way when its phase, or the log, ended.
@@ -111,14 +106,14 @@ class Rendered:
         open_now: dict[tuple[int, str, str], int] = {}
         for record in windows.records(min(by_seq), until):
             event = record.event
-            if type(event) not in _FACTS:
+            if not isinstance(event, v.QuestionPlanned | v.AnswerCarried) and type(event) not in ABOUT:
                 continue
             if (row := by_seq.get(record.seq)) is not None:
                 open_now[record.iteration, record.phase, names[columns["question"][row]]] = row
                 found[row] = _Asking(row, record if isinstance(event, v.QuestionPlanned) else None, [])
             if isinstance(event, v.QuestionPlanned):
                 continue
-            name = _about(event)
+            name = getattr(event, ABOUT.get(type(event), "question_id"))
             while (key := (record.iteration, record.phase, name)) not in open_now and "/" in name:
                 name = name.rpartition("/")[0]
             if (row := open_now.get(key)) is not None:
@@ -127,19 +122,18 @@ class Rendered:
                     del open_now[key]
         return found.values()
 
-    def _row(
-        self, life: Life, asking: _Asking, texts: dict[str, int], requests: Requests, *, state_seq: int | None
-    ) -> dict[str, Any]:
-        name = life.asked.questions.columns["id"][life.asked.askings.columns["question"][asking.row]]
-        question = self._world.questions.get(name) if self._world else self._known.get(name)
-        end = next((r.event for r in asking.facts if isinstance(r.event, _ENDS)), None)
+    def _row(self, asking: _Asking, texts: dict[str, int], exam: int | None) -> dict[str, Any]:
+        asked, requests = self._life.asked, self._requests[exam]
+        name = asked.questions.columns["id"][asked.askings.columns["question"][asking.row]]
+        question = self._world.questions.get(name) if self._world else self._texts.get(name)
+        end = next((r.event for r in asking.facts if isinstance(r.event, ENDS)), None)
         plan = asking.plan.event if asking.plan else None
         is_gone = any(isinstance(r.event, v.ModelCalled) and is_erased(r.event.request_sha256) for r in asking.facts)
         moves = _recorded(asking.facts, requests)
         problem = (self.problem or (_ERASED if is_gone else "")) if plan else ""
         if self._world and not is_gone and asking.plan and isinstance(plan, v.QuestionPlanned):
             try:
-                state = self._state_at(asking.plan.commit - 1 if state_seq is None else state_seq)
+                state = self._state_at(asking.plan.commit - 1 if exam is None else self._exams[exam].opened.head_seq)
                 moves = self._moves(self._world, state, plan, asking.facts, texts, requests)
             except PrerequisiteError as error:  # this machine lacks something, such as a model, and so for every prompt
                 self.problem = problem = str(error)
@@ -156,16 +150,15 @@ class Rendered:
             "context": question.context if question else "",
             "expected": getattr(question, "gold", None) if self._world and self._world.has_gold else None,
             "answer": getattr(end, "answer", ""),
-            "facts": [*_facts(plan, end), *self._anew(life, asking.row, name)],
+            "facts": [*_facts(plan, end), *self._anew(exam, name)],
             "problem": problem,
-            **_planned(plan if isinstance(plan, v.QuestionPlanned) else None, life),
+            **_planned(plan if isinstance(plan, v.QuestionPlanned) else None, self._life.learned),
             "verified": None if problem or not checks else all(checks),
             "calls": moves,
         }
 
-    def _anew(self, life: Life, row: int, name: str) -> Iterator[list[str]]:
+    def _anew(self, exam: int | None, name: str) -> Iterator[list[str]]:
         """Yield an exam's answer as rescored, if a scorer scored it again."""
-        exam = life.asked.askings.columns["exam"][row]
         again = self._exams[exam].rejudged if exam is not None else None
         for each in again.verdicts if again else ():
             if each.question_id == name:
@@ -276,7 +269,7 @@ def _is_whole(sent: Request) -> bool:
     return not quotes_erased(sent.text)
 
 
-def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
+def _planned(plan: v.QuestionPlanned | None, learned: Learned) -> dict[str, Any]:
     """Return what a plan says; nothing for an asking without a plan."""
     if plan is None:
         arms: list[Any] = []
@@ -284,7 +277,7 @@ def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
             **dict.fromkeys(("arms", "bundle", "left_out"), arms),
             **dict.fromkeys(("tool", "template", "prompt_sha256"), ""),
         }
-    rows, memories = life.learned.rows, life.learned.memories.columns
+    rows, memories = learned.rows, learned.memories.columns
 
     def shown(name: str, similarity: float | None, what: str = "") -> list[Any]:
         row = rows.get(name)
@@ -324,15 +317,3 @@ def _facts(plan: Event | None, end: Event | None) -> list[list[str]]:
         told |= {"planned over": ", ".join(plan.planning), "chain of skills": " → ".join(plan.chain)}
         told["coin"] = f"left out with probability {plan.coin:.2f}" if plan.coin else ""
     return [[name, text] for name, text in told.items() if text]
-
-
-def _about(event: Event) -> str:
-    match event:
-        case v.ModelCalled(about=name) | v.CallFailed(about=name):
-            return name
-        case v.EpisodeStepped(episode_id=name) | v.EpisodeClosed(episode_id=name):
-            return name
-    name = getattr(event, "question_id", "")
-    if not isinstance(name, str):
-        raise LogError(f"{type(event).__name__} is about {name!r}, which is not a question.")
-    return name

@@ -1,33 +1,41 @@
-"""The questions of a run and its exams, as tables: each asking with its verdict, and what its prompt showed.
+"""The questions of a run and its exams, as tables: each asking with its verdict, and what the guard made of them.
 
-Plans, verdicts, trimmings and steps are most of a log. So they are collected as columns, stretch by stretch, and put
-together once: what belongs to one asking has the same log, iteration, purpose and question, and follows its plan.
+The facts are collected as columns (engine/run/asked.py) and made into tables once.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mage_es.engine.run.asked import (
+    CARRIED,
+    CORRECT,
+    PLANNED,
+    SETTLED,
+    UNANSWERED,
+    UNDECIDED,
+    VERDICTS,
+    AskedFacts,
+    Bools,
+    Ints,
+    is_judged,
+)
 from mage_es.engine.run.exams import interval
 from mage_es.engine.viewing.columns import Codes, Made, Numbers
 from mage_es.engine.viewing.learned import line
-from mage_es.engine.viewing.shown import ShownIn
-from mage_es.engine.viewing.tables import Rows, hashed, whole
+from mage_es.engine.viewing.tables import Rows, whole
 from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.segments import Batch, Batches, Reads
-from mage_es.events.segments.columns import Column
+from mage_es.events.segments import Batches, Reads
 from mage_es.events.vocabulary import Event, QuestionText
-from mage_es.projections.fold import State, give
+from mage_es.projections.fold import State, give, union
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.questions import EVOLVING
 
-WRONG = ("wrong", "unanswered")
 NO_ANSWER = ("open", "undecided")
 """Verdicts that are neither right nor wrong."""
 SAME = "it would have seen the same"
@@ -39,27 +47,10 @@ _SPLITS = {
     "exam": "held-out",
 }
 """The committed split of a purpose's questions; clients' questions are in none."""
-
-
-_VERDICTS = ("open", "wrong", "correct", "unanswered", "undecided")
-_OPEN, _WRONG, _CORRECT, _UNANSWERED, _UNDECIDED = range(len(_VERDICTS))
-_PLANNED, _SETTLED, _CARRIED, _SHOWED = range(4)
-"""What a fact does: a plan or a verdict, asked or carried, may begin an asking; the rest only belongs to one."""
-_FACT = np.dtype(
-    [("log", "i4"), ("seq", "i8"), ("kind", "i1"), ("verdict", "i1"), ("is_judged", "?"), ("score", "i8")]
-    + [(name, "i4") for name in ("question", "iteration", "purpose", "task_type", "skill")]
-    + [(name, "i4") for name in ("template", "search_arm", "routing_arm", "memories")]
-)
+_ARMS = ("template", "search_arm", "routing_arm")
+_WORDS = ("task_type", "skill", *_ARMS)
+_LOST = ("iteration", "purpose", "question_id", "task_type", "skill")
 _NONE = np.iinfo(np.int64).min
-_SETTLES: Mapping[type[Event], int] = {
-    v.AnswerJudged: _WRONG,
-    v.AnswerCarried: _WRONG,
-    v.AnswerUnanswered: _UNANSWERED,
-    v.AnswerUndecided: _UNDECIDED,
-}
-"""The events that settle an asking, with the verdict of those that are not `correct`."""
-_ABOUT = ("iteration", "purpose", "question_id")
-_Ints = NDArray[np.int64]
 
 
 class _Log(NamedTuple):
@@ -85,43 +76,30 @@ class Askings:
     """Tables of what was asked. `ended` has the event, in its own log, that settled an asking (0 for none), `uses` the
     prompts that showed a memory; `episodes` counts those that ended. The tables are there once all logs were taken."""
 
-    reads: ClassVar[Reads] = {
-        v.QuestionPlanned: (
-            *(*_ABOUT, "task_type", "skill", "template", "search_arm", "routing_arm"),
-            *("memories", "principles", "action_recipes", "tool_id", "recipe_id", "coin", "left_out"),
-        ),
-        v.AnswerJudged: (*_ABOUT, "task_type", "skill", "score_micro", "correct"),
-        v.AnswerUnanswered: (*_ABOUT, "task_type", "skill"),
-        v.AnswerUndecided: (*_ABOUT, "task_type", "skill"),
-        v.AnswerCarried: ("iteration", "question_id", "task_type", "correct"),
-        v.EpisodeStepped: ("iteration", "purpose", "episode_id", "memories", "done"),
-        v.BundleTrimmed: (*_ABOUT, "memory_id"),
-    }
+    reads: ClassVar[Reads] = union((
+        AskedFacts.reads,
+        {v.QuestionPlanned: _WORDS, v.AnswerJudged: ("task_type", "skill", "score_micro")},
+        {v.AnswerCarried: ("task_type",), v.AnswerUnanswered: _LOST, v.AnswerUndecided: _LOST},
+        {v.EpisodeStepped: ("done",)},
+    ))  # fmt: skip
     """What is taken as columns."""
     singly: ClassVar[Reads] = whole(v.AnswerCarried, v.GuardDecided, v.SlotsRolledBack, v.ExamOpened, v.ExamClosed)
     """What is applied one by one."""
 
     def __init__(self, state: State, memories: Mapping[str, int]) -> None:
-        self._state, self._memories = state, memories
-        self.rows: dict[str, int] = {}
+        self._state = state
+        self._asked = AskedFacts(memories, self.reads, [("score_micro", "i8"), *((name, "i4") for name in _WORDS)])
+        self.rows, self.uses = self._asked.rows, self._asked.uses
         self.exam_rows: dict[str, int] = {}
         self.ended = Numbers(np.zeros(0, np.int64))
-        self.uses = ShownIn()
         self.episodes = 0
-        self.hashes = array("i")
-        """Of the ids of the questions, as `asked` has them."""
-        self._words: dict[str, int] = {"": 0}
         self._logs = [_Log(-1, 0, 0)]
-        self._facts, self._count = list[NDArray[Any]](), 0
         self._carries = list[tuple[int, int]]()
         self._decisions = list[_Decision]()
         self._accepted: dict[int, int] = {}
         self._joined = False
         self.questions = Rows("id split task_type title asked wrong unanswered undecided changed")
-        self.askings = Rows(
-            "from judged to question iteration purpose exam task_type skill verdict carried verdict_of score_micro "
-            "template search_arm routing_arm memories seq"
-        )
+        self.askings = Rows("from")
         self.exams = Rows(
             "from closed exam marker head_seq control execution correct total unanswered undecided low high "
             "guidance_calls problem"
@@ -153,34 +131,9 @@ class Askings:
     def take(self, batches: Batches, log: int = 0) -> None:
         """Take in a stretch of a log."""
         assert not self._joined
-        found = {cls: batches[cls] for cls in self.reads if cls in batches}
-        questions = self._numbered({cls: batch for cls, batch in found.items() if cls is not v.EpisodeStepped})
-        for cls, batch in found.items():
-            facts = np.zeros(len(batch), _FACT)
-            facts["log"], facts["seq"] = log, batch.seqs
-            facts["iteration"] = batch.columns.column("iteration").numbers()
-            facts["purpose"] = (
-                self._words_of(batch, "purpose") if "purpose" in self.reads[cls] else self._word("anchor")
-            )
-            if cls is v.QuestionPlanned:
-                facts["question"] = questions[cls]
-                self._plan(facts, batch)
-            elif cls in _SETTLES:
-                facts["question"] = questions[cls]
-                self._settle(facts, cls, batch)
-            elif cls is v.BundleTrimmed:
-                facts["kind"], facts["question"] = _SHOWED, questions[cls]
-                self.uses.trim(
-                    self._count + np.arange(len(batch)), self._memories_of(batch.columns.column("memory_id"))
-                )
-            else:
-                facts["kind"], facts["question"] = _SHOWED, self._known(batch.columns.column("episode_id"))
-                names = batch.columns.column("memories")
-                steps = np.repeat(self._count + np.arange(len(batch)), names.sizes())
-                self.uses.show(steps, self._memories_of(names.items()))
-                self.episodes += int(batch.columns.column("done").numbers().sum())
-            self._facts.append(facts)
-            self._count += len(facts)
+        self._asked.take(batches, log)
+        if steps := batches.get(v.EpisodeStepped):
+            self.episodes += sum(steps.columns["done"])
 
     def take_exam(self, exam: str, reader: LogReader) -> Ledger:
         """Add the events of an exam's own log at the place of the exam in the run's log.
@@ -240,7 +193,7 @@ class Askings:
     def use(self, memory: str) -> dict[str, Any]:
         """Return the askings that showed a memory, and their outcomes; those that a coin decided are counted
         separately."""
-        shown, *scores = self.uses.of(self._memories[memory])
+        shown, *scores = self.uses.of(memory)
         found: dict[str, Any] = {"shown": shown}
         for name, score in zip(("", "coin_", "left_"), scores, strict=True):
             found |= {f"{name}right": score.correct, f"{name}asked": score.total}
@@ -251,107 +204,12 @@ class Askings:
         if self._joined:
             return
         self._joined = True
-        facts = np.concatenate([np.zeros(0, _FACT), *self._facts])
-        self._facts.clear()
-        order = np.lexsort((facts["seq"], facts["log"]))
         ids = list(self.rows)
         self.questions.columns.update({"id": ids, "title": [""] * len(ids)})
-        places = np.empty(len(order), np.int64)  # where what was collected is in order
-        places[order] = np.arange(len(order))
-        facts = facts[order]
-        begins, asking = _joined(facts)
-        self._fill(facts, begins, asking)
-        carried = np.zeros(len(self.askings), bool)
-        carried[asking[facts["kind"] == _CARRIED]] = True
-        right = np.full(len(self.askings), -1, np.int8)
-        judged = facts["is_judged"]
-        right[asking[judged]] = facts["verdict"][judged] == _CORRECT
-        self.uses.join(places, asking, carried, right, len(self._memories))
+        self._fill(*self._asked.joined())
         self.questions = Rows.of(self.questions.columns)
         for decision in self._decisions:
             self._decide(*decision)
-
-    # Collecting
-
-    def _plan(self, facts: NDArray[Any], batch: Batch) -> None:
-        columns = batch.columns
-        for field in ("task_type", "skill", "template", "search_arm", "routing_arm"):
-            facts[field] = self._words_of(batch, field)
-        hits, left = columns.column("memories"), columns.column("left_out")
-        shown = [
-            _items(hits, "memory_id"),
-            *(_items(columns.column(name)) for name in ("principles", "action_recipes")),
-        ]
-        shown += [(np.arange(len(batch)), columns.column(name)) for name in ("tool_id", "recipe_id")]
-        plans, memories = self._once(shown)
-        facts["memories"] = np.bincount(plans, minlength=len(batch))
-        self.uses.show(self._count + plans, memories)
-        rows, names = _items(hits, "memory_id")
-        is_tossed = (np.asarray(columns.column("coin").values()) > 0)[rows]
-        is_tossed |= np.asarray(hits.items().part("coin").values()) > 0
-        plans, memories = self._once([(np.where(is_tossed, rows, -1), names)])
-        self.uses.toss(self._count + plans, memories)
-        plans, memories = self._once([_items(left, "memory_id")])
-        self.uses.leave_out(self._count + plans, memories)
-
-    def _settle(self, facts: NDArray[Any], cls: type[Event], batch: Batch) -> None:
-        columns = batch.columns
-        facts["kind"] = _CARRIED if cls is v.AnswerCarried else _SETTLED
-        facts["task_type"] = self._words_of(batch, "task_type")
-        facts["skill"] = self._words_of(batch, "skill") if "skill" in self.reads[cls] else 0
-        facts["verdict"], facts["score"] = _SETTLES[cls], _NONE
-        if "correct" in self.reads[cls]:
-            facts["verdict"] += columns.column("correct").numbers().astype(np.int8)  # from `wrong` to `correct`
-        if cls is v.AnswerJudged:
-            facts["score"], facts["is_judged"] = columns.column("score_micro").numbers(), True
-
-    def _numbered(self, found: Batches) -> dict[type[Event], _Ints]:
-        """Return the questions of these events as rows; those that are new get theirs in order."""
-        new, found_rows = list[tuple[int, str]](), dict[type[Event], tuple[_Ints, list[str], _Ints]]()
-        for cls, batch in found.items():
-            column = batch.columns.column("question_id")
-            names, codes = column.distinct(), column.codes()
-            rows = np.array([self.rows.get(name, -1) for name in names], np.int64)
-            found_rows[cls] = rows, names, codes
-            if cls is not v.BundleTrimmed:
-                unknown = np.flatnonzero(rows[codes] < 0)
-                firsts, places = np.unique(codes[unknown], return_index=True)
-                seqs = np.asarray(batch.seqs)[unknown[places]].tolist()
-                new += zip(seqs, map(names.__getitem__, firsts.tolist()), strict=True)
-        for _, name in sorted(new):
-            if name not in self.rows:
-                self.rows[name] = len(self.rows)
-                self.hashes.append(hashed(name))
-        for rows, names, _ in found_rows.values():
-            for place in np.flatnonzero(rows < 0).tolist():
-                rows[place] = self.rows.get(names[place], -1)
-        return {cls: rows[codes] for cls, (rows, _, codes) in found_rows.items()}
-
-    def _known(self, column: Column) -> _Ints:
-        return np.array([self.rows.get(name, -1) for name in column.distinct()], np.int64)[column.codes()]
-
-    def _memories_of(self, column: Column) -> _Ints:
-        return np.array([self._memories.get(name, -1) for name in column.distinct()], np.int64)[column.codes()]
-
-    def _once(self, named: Iterable[tuple[_Ints, Column]]) -> tuple[_Ints, _Ints]:
-        """Return each pair of a row (-1: none) and a memory that it names once, in order of the rows; a memory that the
-        run has not is -1, as often as there are such names."""
-        places, pairs = {"": 0}, list[_Ints]()
-        for rows, names in named:
-            known = np.array([places.setdefault(name, len(places)) for name in names.distinct()], np.int64)
-            codes = known[names.codes()] if len(rows) else np.zeros(0, np.int64)
-            kept = (codes > 0) & (rows >= 0)
-            pairs.append(rows[kept] << 32 | codes[kept])
-        found = np.unique(np.concatenate(pairs))
-        memories = np.array([self._memories.get(name, -1) for name in places], np.int64)
-        return found >> 32, memories[found & 0xFFFFFFFF]
-
-    def _words_of(self, batch: Batch, field: str) -> _Ints:
-        column = batch.columns.column(field)
-        return np.array(list(map(self._word, column.distinct())), np.int64)[column.codes()]
-
-    def _word(self, word: str) -> int:
-        return self._words.setdefault(word, len(self._words))
 
     def _carried_from(self, event: v.AnswerCarried) -> tuple[int, int]:
         """Return the iteration whose verdict on an anchor was carried if the anchor was planned, and if it was not even
@@ -362,42 +220,41 @@ class Askings:
         last = self._state.scores.last_asked(event.question_id)
         return at, last.iteration if last else -(1 << 31)
 
-    # Joining
-
-    def _fill(self, facts: NDArray[Any], begins: NDArray[np.bool_], asking: _Ints) -> None:
+    def _fill(self, facts: NDArray[Any], begins: Bools, asking: Ints) -> None:
         """Make the askings: each as it began, with its last verdict."""
-        first, words = facts[begins], list(self._words)
+        first, words = facts[begins], list(self._asked.words)
         exams, since, until = (np.array(each, np.int64) for each in zip(*self._logs, strict=True))
-        shown = np.where(facts["kind"] == _PLANNED, since[facts["log"]], until[facts["log"]])
+        shown = np.where(facts["kind"] == PLANNED, since[facts["log"]], until[facts["log"]])
         shown = np.where(shown == 0, facts["seq"], shown)
-        settles = (facts["kind"] == _SETTLED) | (facts["kind"] == _CARRIED)
+        settles = (facts["kind"] == SETTLED) | (facts["kind"] == CARRIED)
         rows = asking[settles]
         judged, score = np.full((2, len(first)), _NONE)
         ended, verdict = np.zeros((2, len(first)), np.int64)
         # Of several to one asking the last one wins.
-        judged[rows], score[rows] = shown[settles], facts["score"][settles]
+        judged[rows] = shown[settles]
+        score[rows] = np.where(is_judged(facts), facts["score_micro"], _NONE)[settles]
         ended[rows], verdict[rows] = facts["seq"][settles], facts["verdict"][settles]
-        carries = facts["kind"] == _CARRIED
+        carries = facts["kind"] == CARRIED
         carried = np.zeros(len(first), np.int8)
         carried[asking[carries]] = np.where(begins[carries], 1, 2)
         exam = exams[first["log"]]
-        told = {name: Codes(first[name].copy(), words) for name in ("purpose", "task_type", "skill")}
+        word = {name: Codes(first[name].copy(), words) for name in ("purpose", *_WORDS)}
         self.askings = Rows.of({
             "from": Numbers(shown[begins]),
             "judged": Numbers(judged),
             "to": Numbers(self._ends(facts, shown, settles, asking)),
             "question": Numbers(first["question"].copy()),
             "iteration": Numbers(first["iteration"].copy()),
-            "purpose": told["purpose"],
+            "purpose": word["purpose"],
             "exam": Numbers(np.where(exam < 0, _NONE, exam)),
-            "task_type": told["task_type"],
-            "skill": told["skill"],
-            "verdict": Codes(verdict.astype(np.int8), _VERDICTS),
+            "task_type": word["task_type"],
+            "skill": word["skill"],
+            "verdict": Codes(verdict.astype(np.int8), VERDICTS),
             "carried": Codes(carried, ("", SAME, DECIDED)),
             "verdict_of": Numbers(self._carried(facts[carries], first, asking[carries], carried)),
             "score_micro": Numbers(score),
-            **{name: Codes(first[name].copy(), words) for name in ("template", "search_arm", "routing_arm")},
-            "memories": Numbers(first["memories"].copy()),
+            **{name: word[name] for name in _ARMS},
+            "memories": Numbers(first["shown"].copy()),
             "seq": Numbers(first["seq"].copy()),
         })  # fmt: skip
         self.ended = Numbers(ended)
@@ -412,11 +269,11 @@ class Askings:
         decided = asking[carries][~begins[carries]]
         self._decided = set(zip(first["iteration"][decided].tolist(), questions[decided].tolist(), strict=True))
 
-    def _carried(self, facts: NDArray[Any], first: NDArray[Any], rows: _Ints, carried: NDArray[np.int8]) -> _Ints:
+    def _carried(self, facts: NDArray[Any], first: NDArray[Any], rows: Ints, carried: NDArray[np.int8]) -> Ints:
         """Return of each asking the one whose verdict it has, if that was carried: the last one if the carried one was
         not even planned, or else that of the last accepted snapshot."""
         found = np.full(len(first), _NONE)
-        anchors = np.flatnonzero((first["log"] == 0) & (first["purpose"] == self._words.get("anchor", -1)))
+        anchors = np.flatnonzero((first["log"] == 0) & (first["purpose"] == self._asked.words.get("anchor", -1)))
         keys = _key(first["iteration"][anchors], first["question"][anchors])
         order = np.argsort(keys, kind="stable")
         keys, anchors = keys[order], anchors[order]
@@ -429,12 +286,12 @@ class Askings:
                 found[row] = anchors[place] if before == _NONE else before
         return found
 
-    def _ends(self, facts: NDArray[Any], shown: _Ints, settles: NDArray[np.bool_], asking: _Ints) -> _Ints:
+    def _ends(self, facts: NDArray[Any], shown: Ints, settles: Bools, asking: Ints) -> Ints:
         """Return when the next verdict on the question of each asking came, and count the verdicts by question."""
         ends = np.full(int(asking.max(initial=-1)) + 1, _NONE)
         series = self._series(facts)
 
-        def pairs(of: NDArray[np.bool_]) -> tuple[_Ints, _Ints]:
+        def pairs(of: Bools) -> tuple[Ints, Ints]:
             """Return each fact and the one that follows it in the same series."""
             places = np.flatnonzero(of)
             places = places[np.lexsort((series[places], facts["question"][places]))]
@@ -445,15 +302,15 @@ class Askings:
         before, after = pairs(settles)
         apart = asking[before] != asking[after]  # an asking that was settled twice holds on
         ends[asking[before[apart]]] = shown[after[apart]]
-        verdict, is_asked = facts["verdict"], facts["kind"] == _SETTLED
-        answered = is_asked & (verdict != _UNDECIDED)
+        verdict, is_asked = facts["verdict"], facts["kind"] == SETTLED
+        answered = is_asked & (verdict != UNDECIDED)
         before, after = pairs(answered)
-        changed = after[(verdict[before] == _CORRECT) != (verdict[after] == _CORRECT)]
+        changed = after[(verdict[before] == CORRECT) != (verdict[after] == CORRECT)]
         counts = {
             "asked": answered,
-            "wrong": answered & (verdict != _CORRECT),
-            "unanswered": answered & (verdict == _UNANSWERED),
-            "undecided": is_asked & (verdict == _UNDECIDED),
+            "wrong": answered & (verdict != CORRECT),
+            "unanswered": answered & (verdict == UNANSWERED),
+            "undecided": is_asked & (verdict == UNDECIDED),
         }
         columns, questions = self.questions.columns, len(self.rows)
         for name, which in counts.items():
@@ -461,18 +318,18 @@ class Askings:
         columns["changed"] = Numbers(np.bincount(facts["question"][changed], minlength=questions))
         return ends
 
-    def _series(self, facts: NDArray[Any]) -> _Ints:
+    def _series(self, facts: NDArray[Any]) -> Ints:
         """Return the series of each fact as a number: verdicts of one are compared."""
         known = dict[str, int]()
 
         def number(name: str) -> int:
             return known.setdefault(name, len(known))
 
-        words = np.array([number("evolution" if word in EVOLVING else word) for word in self._words], np.int64)
+        words = np.array([number("evolution" if word in EVOLVING else word) for word in self._asked.words], np.int64)
         columns = self.exams.columns
         exams = [f"{columns['control'][log.exam]}/{columns['execution'][log.exam]}" for log in self._logs[1:]]
         logs = np.array([0, *map(number, exams)], np.int64)
-        found: _Ints = np.where(facts["log"] == 0, words[facts["purpose"]], logs[facts["log"]])
+        found: Ints = np.where(facts["log"] == 0, words[facts["purpose"]], logs[facts["log"]])
         return found
 
     def _decide(
@@ -503,36 +360,6 @@ def _split(purpose: str) -> str:
     return _SPLITS.get(purpose, "")
 
 
-def _items(column: Column, member: str = "") -> tuple[_Ints, Column]:
-    """Return the items of a column of lists, or a member of them, after the row that each is in."""
-    rows = np.repeat(np.arange(len(column)), column.sizes())
-    return rows, column.items().part(member) if member else column.items()
-
-
-def _key(iteration: NDArray[Any], question: NDArray[Any]) -> _Ints:
-    key: _Ints = iteration.astype(np.int64) << 32 | question.astype(np.int64)
+def _key(iteration: NDArray[Any], question: NDArray[Any]) -> Ints:
+    key: Ints = iteration.astype(np.int64) << 32 | question.astype(np.int64)
     return key
-
-
-def _joined(facts: NDArray[Any]) -> tuple[NDArray[np.bool_], _Ints]:
-    """Return which facts begin an asking, and the asking of each, -1 if it has none. A plan always begins one, a
-    verdict only if there is none: it was carried, or is from a parent whose plans are not here."""
-    order = np.lexsort(tuple(facts[name] for name in ("question", "purpose", "iteration", "log")))
-    kinds, number = facts["kind"][order], np.arange(len(order))
-    is_new = np.ones(len(order), bool)
-    for name in ("log", "iteration", "purpose", "question"):
-        values = facts[name][order]
-        is_new[1:] &= values[1:] == values[:-1]
-    is_new[1:] = ~is_new[1:]
-    start = np.maximum.accumulate(np.where(is_new, number, 0))
-    may = kinds != _SHOWED
-    before = np.cumsum(may) - may
-    begins = (kinds == _PLANNED) | (may & (before == before[start]))
-    latest = np.maximum.accumulate(np.where(begins, number, -1))
-    is_first = np.zeros(len(order), bool)
-    is_first[order[begins]] = True
-    rows = np.cumsum(is_first) - 1
-    asking = np.full(len(order), -1)
-    known = latest >= start
-    asking[order[known]] = rows[order[latest[known]]]
-    return is_first, asking

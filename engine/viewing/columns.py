@@ -167,20 +167,6 @@ class Made(_Column):
         return self._make(first, end)
 
 
-class Floats(_Column):
-    """Floats, all there from the beginning."""
-
-    def __init__(self, values: NDArray[np.float64]) -> None:
-        self._values = values
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def cut(self, first: int, end: int) -> list[Any]:
-        found: list[Any] = self._values[first:end].tolist()
-        return found
-
-
 class RowsByNumber:
     """A row for each number from 0, or none: a mapping of a few bytes an entry."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -19,8 +19,9 @@ from mage_es.events.vocabulary import Event
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Account, Ledger, Usage
 
-_arm: attrgetter[tuple[str, str, str]] = attrgetter("bandit", "key", "arm")
-_caller: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)
+_series: attrgetter[tuple[str, int]] = attrgetter("purpose", "iteration")
+_caller: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields[:5])
+_embedding: attrgetter[tuple[Any, ...]] = attrgetter("purpose", "iteration", "model")
 
 
 class Paid:
@@ -79,42 +80,24 @@ class Counted:
             "open_correct open_total memories quarantined stored nodes edges execution_calls guidance_calls usd "
             f"{' '.join(Gain._fields)} guidance_at_inference"
         )
-        self._scored: dict[tuple[Any, int], None] = {}
-        self._pulled: dict[tuple[str, str, str], None] = {}
-        self._pulls = Counter[tuple[str, str, str]]()
-        self._called: dict[tuple[Any, ...], None] = {}
-        # By type, not by `match`: most events of a log pass here.
-        self._notes: dict[type[Event], Callable[[Any], None]] = {
-            v.BanditUpdated: self._pull,
-            v.ModelCalled: self._call,
-            **dict.fromkeys((v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided), self._score),
-            **dict.fromkeys((v.CallFailed, v.EmbeddingCalled, v.AnswerCarried), self._note),
+        self._scored, self._called = dict[Any, int](), dict[Any, int]()
+        self._pulled, self._pulls = dict[Any, int](), Counter[tuple[str, str, str]]()
+        # What each type changes, and the key of its row; no `match`, since most events of a log pass here.
+        self._changes: Mapping[type[Event], tuple[dict[Any, int], Callable[[Any], Any]]] = {
+            v.BanditUpdated: (self._pulled, attrgetter("bandit", "key", "arm")),
+            v.ModelCalled: (self._called, attrgetter(*Account._fields)),
+            v.CallFailed: (self._called, lambda call: (*_caller(call), False, "")),
+            v.EmbeddingCalled: (self._called, lambda call: ("embedder", "", *_embedding(call), False, "")),
+            **dict.fromkeys((v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided), (self._scored, _series)),
+            v.AnswerCarried: (self._scored, lambda answer: ("anchor", answer.iteration)),
         }
         self._paid = Paid()
 
     def apply(self, seq: int, event: Event) -> None:
         """Note which rows an event changes."""
-        self._notes[type(event)](event)
-
-    def _pull(self, event: Any) -> None:
-        arm = _arm(event)
-        self._pulled[arm] = None
-        self._pulls[arm] += 1
-
-    def _score(self, event: Any) -> None:
-        self._scored[event.purpose, event.iteration] = None
-
-    def _call(self, event: Any) -> None:
-        self._called[_caller(event)] = None
-
-    def _note(self, event: Event) -> None:
-        match event:
-            case v.CallFailed():
-                self._called[event.tier, event.agent, event.purpose, event.iteration, event.model, False, ""] = None
-            case v.EmbeddingCalled():
-                self._called["embedder", "", event.purpose, event.iteration, event.model, False, ""] = None
-            case v.AnswerCarried():
-                self._scored["anchor", event.iteration] = None
+        changed, key_of = self._changes[type(event)]
+        key = key_of(event)
+        changed[key] = changed.get(key, 0) + 1
 
     def settle(self, seq: int) -> None:
         """Read the changed rows from the state, as of just after event `seq`."""
@@ -122,7 +105,8 @@ class Counted:
         for purpose, k in self._scored:
             apart = (scores.unanswered(purpose, k), scores.undecided(purpose, k))
             self.scores.put((purpose, k), seq, k, purpose, *scores.score(purpose, k), *apart)
-        for arm in self._pulled:
+        for arm, pulls in self._pulled.items():
+            self._pulls[arm] += pulls
             self.bandits.put(arm, seq, *arm, *self._state.bandits.posterior(*arm), self._pulls[arm])
         for called in self._called:
             account = Account(*called)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from mage_es.engine.rules.quarantine import OUT_OF_USE, reviewed, status_of
@@ -93,8 +93,8 @@ class Learned:
         self._pruned = self._edges = 0
         ids, titles = list[str](), PackedTexts()
         self.memories = Rows(
-            "from id kind task_type skill question iteration phase title prompts right",
-            numbers="from question iteration prompts right",
+            "from id kind task_type skill question iteration phase title",
+            numbers="from question iteration",
             codes="kind task_type skill phase",
             others={"id": ids, "title": titles},
         )
@@ -106,7 +106,7 @@ class Learned:
         )
         self.curations = Rows("from memory id what by reason", numbers="from memory", codes="what by")
         self.nodes = Rows(
-            "from to id kind layer label x y",
+            "from to id kind layer label",
             numbers="from to",
             codes="kind layer",
             others={"id": Borrowed(ids, "memory/"), "label": Borrowed(titles)},
@@ -159,22 +159,6 @@ class Learned:
                 self._author(number, name, event, question=event.question_id)
             case v.PatternAbstracted(memory_id=name):
                 self._author(number, name, self._state.patterns.pattern(name))
-            case v.SkillCreated() | v.TaskTypeCreated() | v.EntitySeen() | v.ObservationRecorded():
-                self._named(seq, event)
-            case v.TaskContextOpened():
-                self._named(seq, event)
-            case _:
-                self._curate(seq, event)
-
-    def sizes(self) -> tuple[int, int, int, int, int]:
-        """Return how many memories can be shown, are kept out of prompts and are stored in all, and how many nodes and
-        edges the graph has now."""
-        self._add_new()
-        held = (self._counts["active"], sum(self._counts[status] for status in OUT_OF_USE), len(self.rows))
-        return *held, len(self.nodes) - self._pruned, self._edges
-
-    def _named(self, seq: int, event: Event) -> None:
-        match event:
             case v.SkillCreated(skill=name):
                 self._node(seq, f"skill/{name}")
                 self._slots(seq, [name])
@@ -186,33 +170,26 @@ class Learned:
                 self._node(seq, f"observation/{name}", event.text)
             case v.TaskContextOpened(context_id=name):
                 self._node(seq, f"context/{name}", event.statement)
+            case _:
+                self._curate(seq, event)
 
-    def _curate(self, seq: int, event: Event) -> None:
-        match event:
-            case v.MemorySuperseded(memory_id=name, by=newer):
-                self._note(seq, name, "superseded", newer, "")
-                self._edge(seq, f"memory/{name}", f"memory/{newer}", "superseded by", derived=True)
-            case v.PatternPruned(memory_id=name):
-                self._note(seq, name, "pruned", "", event.reason)
-                if (row := self._place(f"memory/{name}")) is not None:
-                    self.nodes.columns["to"][row] = seq
-                    self._pruned += 1
-            case v.MemoryQuarantined(memory_id=name):
-                self._note(seq, name, "quarantined", event.by, event.reason)
-            case v.MemoryReleased(memory_id=name):
-                self._note(seq, name, "released", event.by, event.reason)
-            case v.MemoryRefused(memory_id=name):
-                self._note(seq, name, "refused", "", f"{event.what} resembles a question of {event.split}")
-            case v.MemoryProposed(memory_id=name):
-                self._note(seq, name, "proposed", event.key, line(event.question))
-            case v.ProposalSettled(memory_id=name):
-                self._note(seq, name, event.verdict, "", event.reason)
-            case v.ProposalReviewed(memory_id=name):
-                self._note(seq, name, event.verdict, event.by, event.reason)
+    def sizes(self) -> tuple[int, int, int, int, int]:
+        """Return how many memories can be shown, are kept out of prompts and are stored in all, and how many nodes and
+        edges the graph has now."""
+        self._add_new()
+        held = (self._counts["active"], sum(self._counts[status] for status in OUT_OF_USE), len(self.rows))
+        return *held, len(self.nodes) - self._pruned, self._edges
 
-    def _note(self, seq: int, name: str, what: str, by: str, reason: str) -> None:
+    def _curate(self, seq: int, event: Any) -> None:
+        """Note a decision on something learned."""
+        name, (what, by, reason) = event.memory_id, _DECISIONS[type(event)](event)
         self._status(seq, name)
         self.curations.add(seq, self.rows.get(name), name, what, by, reason)
+        if isinstance(event, v.MemorySuperseded):
+            self._edge(seq, f"memory/{name}", f"memory/{by}", "superseded by", derived=True)
+        elif isinstance(event, v.PatternPruned) and (row := self._place(f"memory/{name}")) is not None:
+            self.nodes.columns["to"][row] = seq
+            self._pruned += 1
 
     def _slots(self, seq: int, skills: Iterable[str]) -> None:
         slots, graph = self._state.slots, self._state.graph
@@ -253,21 +230,26 @@ class Learned:
     def _remember(self, things: Sequence[_Thing], node: str) -> None:
         """Add rows for what was learned, with their nodes, of one kind, and edges."""
         numbers, names, kinds, types, skills, iterations, phases, texts, questions = zip(*things, strict=True)
-        seqs, lines, zeros = [max(0, seq) for seq in numbers], list(map(line, texts)), [0] * len(things)
-        told = (kinds, types, skills, [None] * len(things), iterations, phases, lines, zeros, zeros)
+        seqs, lines = [max(0, seq) for seq in numbers], list(map(line, texts))
+        told = (kinds, types, skills, [None] * len(things), iterations, phases, lines)
         rows = range(first := self.memories.extend(seqs, names, *told), first + len(things))
         self.seqs.extend(numbers)
         self._questions |= {row: name for row, name in zip(rows, questions, strict=True) if name}
+        is_memory, places = node == "memory", len(self.nodes)
+        new = list[tuple[Any, ...]]()
         for row, seq, name, text in zip(rows, seqs, names, lines, strict=True):
             place = self._nodes.get(whole := f"{node}/{name}")
             if place is None:
-                is_memory = node == "memory"
-                place = self._new_node(seq, row if is_memory else whole, node, row if text else line(name))
+                place = places + len(new)
+                label = row if text else line(name)
+                new.append((seq, None, row if is_memory else whole, node, SUBGRAPHS.get(node, ""), label))
                 if not is_memory:
                     self._nodes[whole] = place
             elif text:  # an edge named it before
                 self.nodes.columns["label"][place] = text
             self._own_nodes.append(place)
+        if new:
+            self.nodes.extend(*zip(*new, strict=True))
         edges = [
             (seq, place, target, kind)
             for seq, place, *ends in zip(seqs, self._own_nodes[first:], skills, types, strict=True)
@@ -297,14 +279,11 @@ class Learned:
         row = self._place(name)
         if row is None:
             kind, _, plain = name.partition("/")
-            row = self._nodes[name] = self._new_node(seq, name, kind, line(plain))
+            row = self.nodes.add(seq, None, name, kind, SUBGRAPHS.get(kind, ""), line(plain))
+            self._nodes[name] = row
         if label:  # an edge may name a node before the event that creates it
             self.nodes.columns["label"][row] = line(label)
         return row
-
-    def _new_node(self, seq: int, name: str | int, kind: str, label: str | int) -> int:
-        """Add a node. What is a memory's is named by the memory's row."""
-        return self.nodes.add(seq, None, name, kind, SUBGRAPHS.get(kind, ""), label, 0.0, 0.0)
 
     def _place(self, name: str) -> int | None:
         kind, _, plain = name.partition("/")
@@ -321,6 +300,19 @@ class Learned:
             self._edges += 1
         if None not in ends:
             self.edges.add(seq, *ends, kind, label, weight, derived)
+
+
+_DECISIONS: Mapping[type[Event], Callable[[Any], tuple[str, str, str]]] = {
+    v.MemorySuperseded: lambda event: ("superseded", event.by, ""),
+    v.PatternPruned: lambda event: ("pruned", "", event.reason),
+    v.MemoryQuarantined: lambda event: ("quarantined", event.by, event.reason),
+    v.MemoryReleased: lambda event: ("released", event.by, event.reason),
+    v.MemoryRefused: lambda event: ("refused", "", f"{event.what} resembles a question of {event.split}"),
+    v.MemoryProposed: lambda event: ("proposed", event.key, line(event.question)),
+    v.ProposalSettled: lambda event: (event.verdict, "", event.reason),
+    v.ProposalReviewed: lambda event: (event.verdict, event.by, event.reason),
+}
+"""What an event decides on something learned, who decided, and why."""
 
 
 def line(text: str) -> str:

@@ -11,9 +11,9 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,36 +28,25 @@ from mage_es.events.facts import event_id
 from mage_es.events.log.markers import marker_of
 from mage_es.events.segments import Batches, Reads
 from mage_es.events.vocabulary import Event, tag_of
-from mage_es.projections.fold import State, uncollected
+from mage_es.projections.fold import State, uncollected, union
 from mage_es.projections.protocol import Projection
+
+T = TypeVar("T")
 
 EXACT = 100_000
 """Up to this many events, every table is exact at each of them."""
 _STOPS = frozenset[type[Event]]({v.PhaseCompleted, v.IterationClosed, v.ExamOpened, v.ExamClosed})
-_MARKED: tuple[type[Event], ...] = (
-    *(v.PhaseCompleted, v.IterationClosed, v.SlotsRolledBack, v.MemoryQuarantined, v.MemoryReleased, v.SkillSplit),
-    *(v.ExamOpened, v.ExamClosed, v.ExamRejudged, v.QuestionsReasked, v.KeyDestroyed),
-    *(v.RunResumed, v.LogRepaired, v.RunFinished),
-)
 _MADE_OF: tuple[type[Event], ...] = (v.AnswerJudged, v.ModelCalled)
 """The kinds of facts that something learned can name as its origin."""
-_SERVED: tuple[type[Event], ...] = (v.InferenceOpened, v.InferenceClosed, v.FeedbackGiven)
+_SERVED = whole(v.InferenceOpened, v.InferenceClosed, v.FeedbackGiven)
 _PROGRESS: Reads = {v.IterationClosed: ("iteration",), v.RunFinished: ("iterations",)}
 """What is read of progress: not the work of an iteration, which no table shows."""
 Readers = dict[type[Event], list[Callable[[int, Event], None]]]
 HEADERS = ("causation_seq", "event_id")
 """The columns of the header that are read of every event."""
 _OPENED = ("inference", "session", "key", "shape", "model", "treatment", "task_type", "arm", "probability")
-_CLOSED = (
-    "outcome",
-    "status",
-    "problem",
-    "input_tokens",
-    "cached_tokens",
-    "output_tokens",
-    "latency_us",
-    "overhead_us",
-)
+_TOLD = ("outcome", "status", "problem")
+_CLOSED = (*_TOLD, "input_tokens", "cached_tokens", "output_tokens", "latency_us", "overhead_us")
 _NONE = (-1, "")
 """The value in an event for an unknown count or text."""
 _DIGITS = 12
@@ -95,22 +84,15 @@ class Life:
         self._sorted: tuple[Any, ...] = ()
         self._causes = list[tuple[int, NDArray[np.uint32]]]()
         folded = self._folded()
-        self._folds: dict[type[Event], list[Callable[[Event], None]]] = {}
-        for view, reads in folded:
-            for cls in reads:
-                self._folds.setdefault(cls, []).append(view.apply)
-        self._readers: Readers = {}
-        for reads, apply in (
+        books: list[tuple[Reads, Callable[[int, Event], None]]] = [
             (self.learned.reads, self.learned.apply),
             (Askings.singly, self.asked.apply),
             (self.counted.reads, self.counted.apply),
-            (whole(*_MARKED), self._mark),
-            (whole(*_SERVED), self._serve),
-        ):
-            for cls in reads:
-                self._readers.setdefault(cls, []).append(apply)
-        books: tuple[Reads, ...] = (self.learned.reads, Askings.singly, Askings.reads, self.counted.reads)
-        self.reads = _union(*(reads for _, reads in folded), *books, whole(*_MARKED), whole(*_SERVED))
+            (_MARKED, self._mark),
+            (_SERVED, self._serve),
+        ]
+        self._folds, self._readers = _by_type((reads, view.apply) for view, reads in folded), _by_type(books)
+        self.reads = union([*(reads for _, reads in folded), Askings.reads, *(reads for reads, _ in books)])
 
     def tables(self) -> dict[str, Rows]:
         self.asked.join()
@@ -124,8 +106,7 @@ class Life:
         firsts = sorted((batch.seqs[0], place, cls) for place, (cls, batch) in enumerate(batches.items()))
         is_past = firsts[0][0] < 1  # from the log that this one goes on from: it holds from event 0 on
         if is_past:
-            books: tuple[Learned | Counted, ...] = (self.learned, self.counted)
-            readers: Readers = {cls: [book.apply for book in books if cls in book.reads] for cls in batches}
+            readers: Readers = _by_type((book.reads, book.apply) for book in (self.learned, self.counted))
         else:
             readers = self._readers
             self._types.update(dict.fromkeys(cls for *_, cls in firsts))
@@ -220,8 +201,8 @@ class Life:
             told = {"iteration": marker.number, "phase": marker.phase}
             self.markers.append({"name": str(marker), "seq": seq, **told})
         else:
-            kind, text = _marked(event)
-            self.marks.append({"seq": seq, "kind": kind, "text": line(text)})
+            kind, text = _MARKS[type(event)]
+            self.marks.append({"seq": seq, "kind": kind, "text": line(text(event))})
 
     def _serve(self, seq: int, event: Event) -> None:
         match event:
@@ -254,12 +235,12 @@ def lives(stretches: Iterable[Batches], life: Life) -> Life:
     return life
 
 
-def _union(*many: Reads) -> Reads:
-    fields: dict[type[Event], dict[str, None]] = {}
-    for reads in many:
-        for cls, names in reads.items():
-            fields.setdefault(cls, {}).update(dict.fromkeys(names))
-    return {cls: tuple(names) for cls, names in fields.items()}
+def _by_type(given: Iterable[tuple[Reads, T]]) -> dict[type[Event], list[T]]:
+    found: dict[type[Event], list[T]] = {}
+    for reads, each in given:
+        for cls in reads:
+            found.setdefault(cls, []).append(each)
+    return found
 
 
 def _merged(batches: Batches, types: Container[type[Event]]) -> Iterator[tuple[int, Event]]:
@@ -273,35 +254,9 @@ def _merged(batches: Batches, types: Container[type[Event]]) -> Iterator[tuple[i
     yield from zip(map(seqs.tolist().__getitem__, order), map(events.__getitem__, order), strict=True)
 
 
-def _marked(event: Event) -> tuple[str, str]:
-    """Return the kind and the words by which a timeline shows an event."""
-    match event:
-        case v.SlotsRolledBack():
-            return "rollback", "back to the start" if event.to_iteration < 0 else f"back to iter-{event.to_iteration}"
-        case v.MemoryQuarantined():
-            return "quarantine", f"{event.memory_id} by {event.by}: {event.reason}"
-        case v.MemoryReleased():
-            return "release", f"{event.memory_id} by {event.by}: {event.reason}"
-        case v.SkillSplit():
-            return "split", f"{event.skill} into {', '.join(event.children)}"
-        case v.ExamOpened():
-            return "exam", f"{event.exam} begins"
-        case v.ExamClosed():
-            return "exam", f"{event.exam or 'exam'}: {event.correct} of {event.total} right"
-        case v.ExamRejudged():
-            return "exam", f"{event.exam}, scored again: {event.correct} of {event.total} right"
-        case v.QuestionsReasked():
-            found = "; ".join(_found(event))
-            return "asked again", f"{event.verb}, {event.calls} calls{f': {found}' if found else ''}"
-        case v.KeyDestroyed():
-            return "erased", f"subject {event.subject_id} by {event.by}: {event.reason}"
-        case v.RunResumed():
-            return "resumed", f"resumption {event.attempt}, by release {event.package_version}"
-        case v.LogRepaired():
-            return "repaired", event.reason
-        case v.RunFinished():
-            return "finished", f"after {event.iterations} iterations"
-    raise TypeError(f"{type(event).__name__} is on no timeline")
+def _asked_again(event: v.QuestionsReasked) -> str:
+    found = "; ".join(_found(event))
+    return f"{event.verb}, {event.calls} calls{f': {found}' if found else ''}"
 
 
 def _found(event: v.QuestionsReasked) -> Iterator[str]:
@@ -312,3 +267,25 @@ def _found(event: v.QuestionsReasked) -> Iterator[str]:
     for flip in event.flips:
         by = f", by {flip.memory_id[:_DIGITS]}" if flip.memory_id else ""
         yield f"{flip.question_id} flips from {flip.before} to {flip.after}{by}"
+
+
+_MARKS: Mapping[type[Event], tuple[str, Callable[[Any], str]]] = {
+    v.SlotsRolledBack: (
+        "rollback",
+        lambda e: f"back to {'the start' if e.to_iteration < 0 else f'iter-{e.to_iteration}'}",
+    ),
+    v.MemoryQuarantined: ("quarantine", lambda e: f"{e.memory_id} by {e.by}: {e.reason}"),
+    v.MemoryReleased: ("release", lambda e: f"{e.memory_id} by {e.by}: {e.reason}"),
+    v.SkillSplit: ("split", lambda e: f"{e.skill} into {', '.join(e.children)}"),
+    v.ExamOpened: ("exam", lambda e: f"{e.exam} begins"),
+    v.ExamClosed: ("exam", lambda e: f"{e.exam or 'exam'}: {e.correct} of {e.total} right"),
+    v.ExamRejudged: ("exam", lambda e: f"{e.exam}, scored again: {e.correct} of {e.total} right"),
+    v.QuestionsReasked: ("asked again", _asked_again),
+    v.KeyDestroyed: ("erased", lambda e: f"subject {e.subject_id} by {e.by}: {e.reason}"),
+    v.RunResumed: ("resumed", lambda e: f"resumption {e.attempt}, by release {e.package_version}"),
+    v.LogRepaired: ("repaired", lambda e: str(e.reason)),
+    v.RunFinished: ("finished", lambda e: f"after {e.iterations} iterations"),
+}
+"""The kind and the words by which a timeline shows an event."""
+_MARKED = whole(v.PhaseCompleted, v.IterationClosed, *_MARKS)
+"""What a timeline shows: markers, and these."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,27 +33,13 @@ from mage_es.engine.served.inferences import InferenceReport, explained, recorde
 from mage_es.engine.served.kind import is_served
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.verbs.forms import typed
-from mage_es.engine.viewing.transcript import CallReport, MoveReport, TrimReport, asked_again, walk
+from mage_es.engine.viewing.transcript import ABOUT, ENDS, CallReport, MoveReport, TrimReport, asked_again, walk
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, UsageError, nearest
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.projections.fold import State
-
-_ABOUT: Mapping[type[v.Event], str] = {
-    v.ModelCalled: "about",
-    v.CallFailed: "about",
-    v.BundleTrimmed: "question_id",
-    v.ToolRan: "question_id",
-    v.SearchAnswered: "question_id",
-    v.EpisodeStepped: "episode_id",
-    v.EpisodeClosed: "episode_id",
-    v.AnswerJudged: "question_id",
-    v.AnswerUnanswered: "question_id",
-    v.AnswerUndecided: "question_id",
-}
-"""The facts of a question, and the field that names it; a call may be about a part, `question/part`."""
 
 
 class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,13 +223,13 @@ def _facts(asking: Asking) -> list[v.Event]:
     """Return the events of a question after its plan, up to its verdict or its last failed call."""
     name, when = asking.planned.question_id, (asking.record.iteration, asking.record.phase)
     facts: list[v.Event] = []
-    for record in asking.reader.records(set(_ABOUT), since=asking.record.seq):
-        field = _ABOUT[type(record.event)]
+    for record in asking.reader.records(set(ABOUT), since=asking.record.seq):
+        field = ABOUT[type(record.event)]
         about = getattr(record.event, field)
         is_about = about == name or (field == "about" and about.startswith(f"{name}/"))
         if is_about and (record.iteration, record.phase) == when:
             facts.append(record.event)
-            if isinstance(record.event, v.AnswerJudged | v.AnswerUnanswered | v.AnswerUndecided):
+            if isinstance(record.event, ENDS):
                 break
     return facts
 

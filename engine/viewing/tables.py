@@ -135,8 +135,6 @@ __all__ = ["TIMED", "Rows", "columns_of", "hashed", "packed", "picked", "whole"]
 TIMED = ("from", "to")
 """The columns with which a table of intervals begins."""
 _PRIME = 1_000_003
-_AT_ONCE = 2000
-"""How many new rows wait at most: as lists they take ten times the room."""
 _FEW = 2
 """A column of texts is packed if it has fewer distinct texts than its number of rows divided by this."""
 
@@ -162,47 +160,34 @@ class Rows:
     ) -> None:
         small = {name: Numbers() for name in numbers.split()} | {name: Codes() for name in codes.split()}
         given = {**small, **(others or {})}
-        self._columns: dict[str, Any] = {name: given.get(name, []) for name in names.split()}
-        self._places = {name: place for place, name in enumerate(self._columns)}
-        self._rows = len(next(iter(self._columns.values())))
-        self._new: list[list[Any]] = []  # the last rows: to add many at once is cheaper
+        self.columns: dict[str, Any] = {name: given.get(name, []) for name in names.split()}
+        self._appends = [column.append for column in self.columns.values()]
         self._open: Any = RowsByNumber() if by_number else dict[Hashable, int]()
-        self._values: dict[Hashable, tuple[Any, ...]] | None = None if by_number else {}
 
     @classmethod
     def of(cls, columns: dict[str, Any]) -> Rows:
         """Return the table of these columns."""
         return cls(" ".join(columns), others=columns)
 
-    @property
-    def columns(self) -> dict[str, Any]:
-        if self._new:
-            new, self._new = self._new, []
-            for column, values in zip(self._columns.values(), zip(*new, strict=True), strict=True):
-                column.extend(values)
-        return self._columns
-
     def __len__(self) -> int:
-        return self._rows
+        return len(next(iter(self.columns.values())))
 
     def add(self, *values: Any) -> int:
         """Append a row and return its number."""
-        if len(self._new) == _AT_ONCE:
-            _ = self.columns  # takes them in
-        self._new.append([*values])
-        self._rows += 1
-        return self._rows - 1
+        row = len(self)
+        for append, value in zip(self._appends, values, strict=True):
+            append(value)
+        return row
 
     def extend(self, *columns: Sequence[Any]) -> int:
         """Append rows, given by their columns, and return the number of the first."""
-        first = self._rows
+        first = len(self)
         for column, values in zip(self.columns.values(), columns, strict=True):
             column.extend(values)
-        self._rows += len(columns[0])
         return first
 
     def begin(self, keys: Iterable[Hashable], seqs: Sequence[int], *columns: Sequence[Any]) -> None:
-        """Give new keys their first values, from their events on, in a table with keys that are numbers."""
+        """Give new keys their first values, from their events on."""
         for row, key in enumerate(keys, self.extend(seqs, [None] * len(seqs), *columns)):
             self._open[key] = row
 
@@ -211,49 +196,25 @@ class Rows:
 
         The table's first columns are those of `TIMED`.
         """
-        row = self._open.get(key)
-        if row is not None:
-            if values == (tuple(self.at(row).values())[2:] if self._values is None else self._values[key]):
+        if (row := self._open.get(key)) is not None:
+            began, ended, *columns = self.columns.values()
+            # From the last column on: the first ones are mostly the key, which is equal.
+            if all(column[row] == value for column, value in zip(columns[::-1], values[::-1], strict=True)):
                 return
-            if self._one("from", row) == seq:  # one event changed it twice, so the value in between was never valid
-                for name, value in zip(self._columns, (seq, None, *values), strict=True):
-                    self._set(name, row, value)
-            else:
-                self._set("to", row, seq)
-                row = None
-        if row is None:
-            self._open[key] = self.add(seq, None, *values)
-        if self._values is not None:
-            self._values[key] = values
+            if began[row] == seq:  # one event changed it twice, so the value in between was never valid
+                for column, value in zip(columns, values, strict=True):
+                    column[row] = value
+                return
+            ended[row] = seq
+        self._open[key] = self.add(seq, None, *values)
 
     def current(self, key: Hashable, name: str) -> Any:
         """Return the value of a column that a key has now, None if it has none."""
         row = self._open.get(key)
-        return None if row is None else self._one(name, row)
-
-    def end(self, key: Hashable, seq: int) -> None:
-        """End a key's current interval at event `seq`, without a new value."""
-        if (row := self._open.pop(key, None)) is not None:
-            self._set("to", row, seq)
+        return None if row is None else self.columns[name][row]
 
     def at(self, row: int) -> dict[str, Any]:
         return {name: column[row] for name, column in self.columns.items()}
-
-    def valid(self, seq: int) -> list[dict[str, Any]]:
-        """Return the rows that are valid just after event `seq`, as a page does it; for tests."""
-        began, ended = (self.columns[name] for name in TIMED)
-        return [self.at(row) for row in range(len(self)) if began[row] <= seq and (ended[row] or seq + 1) > seq]
-
-    def _one(self, name: str, row: int) -> Any:
-        new = row - self._rows + len(self._new)
-        return self._new[new][self._places[name]] if new >= 0 else self._columns[name][row]
-
-    def _set(self, name: str, row: int, value: Any) -> None:
-        new = row - self._rows + len(self._new)
-        if new >= 0:
-            self._new[new][self._places[name]] = value
-        else:
-            self._columns[name][row] = value
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -14,6 +14,15 @@ from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
 from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
+
+ENDS = (v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided)
+"""The facts with which an asking ends."""
+ABOUT: Mapping[type[v.Event], str] = {
+    **dict.fromkeys((v.ModelCalled, v.CallFailed), "about"),
+    **dict.fromkeys((v.EpisodeStepped, v.EpisodeClosed), "episode_id"),
+    **dict.fromkeys((v.BundleTrimmed, v.ToolRan, v.SearchAnswered, *ENDS), "question_id"),
+}
+"""The facts of a question after its plan, and the field that names it; a call may be about a part, `question/part`."""
 
 
 class Quotation(msgspec.Struct, frozen=True, kw_only=True):

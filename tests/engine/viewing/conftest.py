@@ -15,6 +15,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
+from mage_es.engine.viewing.tables import TIMED, Rows
 from mage_es.events.errors import Interrupted
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged
@@ -35,6 +36,12 @@ def rows_of(data: Any) -> list[dict[str, Any]]:
         for name, values in data["columns"].items()
     }
     return [{name: values[row] for name, values in columns.items()} for row in range(data["rows"])]
+
+
+def valid_in(table: Rows, seq: int) -> list[dict[str, Any]]:
+    """Return the rows of a table that are valid just after event `seq`, as a page does it."""
+    began, ended = (table.columns[name] for name in TIMED)
+    return [table.at(row) for row in range(len(table)) if began[row] <= seq and (ended[row] or seq + 1) > seq]
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.memories import report_of
 from mage_es.engine.run.world import state_of
 from mage_es.engine.upkeep.memory import curate
-from mage_es.engine.viewing import chunks
+from mage_es.engine.viewing import chunks, reading
 from mage_es.engine.viewing.askings import DECIDED, SAME
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.export import export, static
@@ -208,7 +208,7 @@ def test_the_index_says_which_checks_the_run_passes(examined: Run) -> None:
 
 def test_a_long_log_is_verified_beside_its_export(examined: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (apart,) = table(Viewed(examined), "verify")
-    monkeypatch.setattr(chunks, "EXACT", examined.events - 1)
+    monkeypatch.setattr(reading, "EXACT", examined.events - 1)
     viewed = Viewed(examined, whole=True)
     assert table(viewed, "verify") == [apart] and not index_of(viewed)["exact"]
 

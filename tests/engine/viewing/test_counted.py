@@ -11,6 +11,7 @@ from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.life import Life
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BanditUpdated
+from tests.engine.viewing.conftest import valid_in
 from tests.engine.viewing.test_chunks import index_of, table
 from tests.engine.viewing.test_life import lived, records
 from tests.kit.stages import Stage
@@ -60,6 +61,6 @@ def test_a_pull_is_counted_once_though_a_split_skill_begins_with_those_of_its_pa
         )  # two of the three, discounted, and one
     ]
     life = lived(records([Stage(0, "update", tuple(events))]), Life())
-    rows = life.counted.bandits.valid(life.seq)
+    rows = valid_in(life.counted.bandits, life.seq)
     assert {row["key"]: (row["pulls"], row["own"]) for row in rows} == {"a": (3, 3), "a-1": (2, 1), "a-2": (2, 1)}
     assert sum(row["own"] for row in rows) == len(events)

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.rules.quarantine import status_of
-from mage_es.engine.run.memories import Uses, asking_of, items_of
+from mage_es.engine.run.asked import AskedFacts
+from mage_es.engine.run.memories import items_of
 from mage_es.engine.viewing.counted import Paid
 from mage_es.engine.viewing.life import HEADERS, Life, lives
 from mage_es.events.segments.batches import batches_of
@@ -27,6 +28,8 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Account
 from mage_es.projections.questions import EVOLVING, History
+from tests.engine.run.test_asked import used
+from tests.engine.viewing.conftest import valid_in
 from tests.kit.stages import Stage, flat, folded
 from tests.kit.strategies import histories, history
 
@@ -67,7 +70,7 @@ def lived(found: Sequence[Record], life: Life) -> Life:
 
 
 def valid(life: Life, table: str, seq: int) -> list[dict[str, Any]]:
-    return life.tables()[table].valid(seq)
+    return valid_in(life.tables()[table], seq)
 
 
 def at(moment: float, found: Sequence[Record]) -> tuple[int, State]:
@@ -197,18 +200,12 @@ def test_each_interval_of_a_key_ends_where_its_next_begins(stages: list[Stage]) 
 @given(histories())
 def test_the_prompts_that_showed_a_memory_are_those_that_are_found_event_by_event(stages: list[Stage]) -> None:
     found = records(stages)
-    life, uses, asked = lived(found, Life()), Uses(), dict[tuple[int, str, str], int]()
-    rows = {row["seq"]: number for number, row in enumerate(map(life.asked.askings.at, range(len(life.asked.askings))))}
-    for record in found:
-        event = record.event
-        if isinstance(event, QuestionPlanned):
-            asked[asking_of(event)] = rows[record.seq]
-        if isinstance(event, Uses.reads) and asking_of(event) in asked:
-            uses.take(asked[asking_of(event)], event)
-    for name, row in life.learned.rows.items():
-        assert life.asked.uses.of(row) == uses.of(name)
-    assert life.asked.uses.prompts().tolist() == [len(uses.of(name).shown) for name in life.learned.rows]
-    assert life.asked.uses.right().tolist() == [uses.of(name).right.correct for name in life.learned.rows]
+    life = lived(found, Life())
+    events = [record.event for record in found if isinstance(record.event, tuple(AskedFacts.reads))]
+    expected = [used(events, name) for name in life.learned.rows]
+    assert [life.asked.uses.of(name) for name in life.learned.rows] == expected
+    assert life.asked.uses.prompts().tolist() == [len(use.shown) for use in expected]
+    assert life.asked.uses.right().tolist() == [use.right.correct for use in expected]
 
 
 def test_an_asking_that_was_left_open_and_then_decided_holds_on() -> None:
@@ -246,7 +243,7 @@ def test_a_memory_that_did_not_fit_was_not_shown_and_a_lost_question_is_neither_
     shown = {hit.memory_id for hit in again.memories if row in life.asked.use(hit.memory_id)["shown"]}
     assert shown == {hit.memory_id for hit in again.memories[1:]}
     assert life.asked.askings.at(row)["verdict"] == "unanswered"
-    (score,) = (each for each in life.counted.scores.valid(life.seq) if each["iteration"] == 7)
+    (score,) = (each for each in valid_in(life.counted.scores, life.seq) if each["iteration"] == 7)
     assert (score["correct"], score["total"], score["unanswered"]) == (0, 0, 1)
 
 

@@ -11,7 +11,7 @@ from mage_es.engine.viewing import tables
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.life import Life
 from mage_es.engine.viewing.tables import Rows, packed
-from tests.engine.viewing.conftest import opened, rows_of
+from tests.engine.viewing.conftest import opened, rows_of, valid_in
 
 
 def documented() -> dict[str, set[str]]:
@@ -39,13 +39,12 @@ def test_an_interval_ends_where_the_next_one_of_its_key_begins() -> None:
     rows = Rows("from to name value")
     for seq, value in ((3, 1), (5, 1), (7, 2), (7, 3), (9, 4)):
         rows.put("a", seq, "a", value)
-    rows.end("a", 12)
     assert [tuple(rows.at(row).values()) for row in range(len(rows))] == [
         (3, 7, "a", 1),
         (7, 9, "a", 3),
-        (9, 12, "a", 4),
+        (9, None, "a", 4),
     ]
-    assert [row["value"] for row in rows.valid(8)] == [3] and not rows.valid(2) and not rows.valid(12)
+    assert [row["value"] for row in valid_in(rows, 8)] == [3] and not valid_in(rows, 2)
 
 
 @pytest.mark.parametrize("values", [["x", "y", "x", "x", "y"], ["a", "b", "c"], [1, None, 2], ["", "", None], []])

@@ -1,0 +1,132 @@
+"""What the logs of a run say, read once for all tables of its page."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.exams import ExamRecord, exam_records, learner_of
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.worth import PairedEffect, effects
+from mage_es.engine.viewing.card import gain_of, pair_of
+from mage_es.engine.viewing.life import EXACT, HEADERS, Life, lives
+from mage_es.engine.viewing.verdict import beside
+from mage_es.engine.viewing.windows import Windows
+from mage_es.events.care import repair_log
+from mage_es.events.errors import LogDamaged, LogError, MageError, PrerequisiteError, UnknownEvent
+from mage_es.events.log import LogReader
+from mage_es.events.segments import Batches
+from mage_es.events.vocabulary import QuestionText
+
+
+class RunReading:
+    """The `life` of a run with its `exams`, the `texts` of its questions, and the `times` of its first and last event,
+    in microseconds since 1970. `problem` says what could not be read, "" if all was. `reader` is None if nothing was;
+    `checked` is what `verify` will say, if that was started beside. `Viewed` says what the arguments are."""
+
+    def __init__(
+        self, run: Run, *, opened: bool, whole: bool, prices: Prices, tell: Callable[[float], None] | None
+    ) -> None:
+        self.run = run
+        self._opened, self._whole, self._prices = opened, whole, prices
+        self.reader: LogReader | None = None
+        self.life, self.problem, self.times = Life(), "", [0]
+        self.exams: list[ExamRecord] = []
+        self.texts: dict[str, QuestionText] = {}
+        self.checked: Future[dict[str, Any]] | None = None
+        try:
+            if run.events:
+                self._read(_openable(LogReader(run.log_path, opened=opened)), tell)
+        except LogDamaged as error:
+            whole_seq = self._read_prefix(tell)
+            shown = f"Events 1 to {whole_seq} are whole, and shown here" if whole_seq else "Nothing of it is whole"
+            self.problem = f"{error} {shown}."
+        except (LogError, PrerequisiteError, OSError) as error:
+            self.problem = str(error)
+        self.again = self._asked_again()
+
+    def _read_prefix(self, tell: Callable[[float], None] | None) -> int:
+        """Read what is whole of a damaged log, and return its last event: a copy, cut as `verify --repair` cuts it."""
+        folder = tempfile.mkdtemp(prefix="mage-es-view-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        log = Path(folder) / "log"
+        try:
+            shutil.copytree(self.run.log_path, log)
+            if whole_seq := repair_log(log, clock=clock).whole_seq:
+                self._read(LogReader(log, opened=self._opened), tell, until=whole_seq)
+                return whole_seq
+        except (MageError, OSError):  # without FORMAT, for example, nothing can be distinguished
+            self.life, self.reader, self.times = Life(), None, [0]
+        return 0
+
+    def _read(self, reader: LogReader, tell: Callable[[float], None] | None, *, until: int = 0) -> None:
+        last = until or reader.head.seq
+        self.reader, self.windows = reader, Windows(reader, whole=self._whole)
+        if self._whole and last > EXACT:
+            self.checked = beside(self.run)
+        self.life = life = Life(exact=last <= EXACT, prices=self._prices, run=reader.run)
+
+        def told() -> Iterator[Batches]:
+            for batches in reader.batches(life.reads, until=last, headers=HEADERS):
+                yield batches
+                if tell:
+                    tell(life.seq / last)
+
+        try:
+            lives(told(), life)
+        except UnknownEvent as error:  # what came before it is shown
+            self.problem = str(error)
+        self.times = [record.ts_us for seq in (1, life.seq) for record in reader.records(since=seq, until=seq)]
+        self._read_exams(reader)
+        try:
+            self.texts = {question.id: question for question in reader.questions()[0]}
+            life.asked.name_questions(self.texts.values())
+        except LogDamaged as error:  # of the texts only
+            self.problem = str(error)
+
+    def _read_exams(self, reader: LogReader) -> None:
+        """Take in the exams' own logs and, once all are there, the gain that was known when each exam closed."""
+        asked, counted = self.life.asked, self.life.counted
+        self.exams = [record for record in exam_records(reader) if record.opened.exam in asked.exam_rows]
+        for exam in self.exams:
+            name = exam.opened.exam
+            try:
+                ledger = asked.take_exam(name, _openable(exam.log(self.run)))
+            except (LogError, OSError) as error:
+                asked.lose_exam(name, str(error))
+                continue
+            counted.book(asked, name, ledger)
+        asked.join()
+        whole, learner, exams = list[ExamRecord](), learner_of(reader), asked.exams.columns
+        rows = {asked.exam_rows[exam.opened.exam]: exam for exam in self.exams if exam.closed}
+        for row in sorted(rows, key=exams["closed"].__getitem__):
+            if not exams["problem"][row]:
+                whole.append(rows[row])
+            pair = pair_of(whole, learner)
+            verdicts = [asked.verdicts(name) for name in pair or ()]
+            gain = gain_of(pair[0], verdicts[0], pair[1], verdicts[1]) if pair else None
+            counted.examine(asked, exams["exam"][row], gain)
+
+    def _asked_again(self) -> dict[str, PairedEffect]:
+        """Return the pairs that `mage-es effect` has recorded of each memory, by its id."""
+        try:
+            if not self.problem and self.run.reasked.events:
+                return {name: row.paired for name, row in effects(self.run).items() if row.paired and row.paired.pairs}
+        except LogDamaged as error:  # of these pairs alone
+            self.problem = str(error)
+        return {}
+
+
+def _openable(reader: LogReader) -> LogReader:
+    """Return the reader. Raises `KeysUnusable` if its keys do not open a text of a subject: the index reads few of
+    these, and a page cannot be half made."""
+    if reader.keys:
+        deque(reader.records(), maxlen=0)
+    return reader

@@ -105,7 +105,7 @@ class Uses:
             if side == "shown" and len(trimmed):
                 last = np.searchsorted(trimmed, pairs, "right") - 1
                 kept &= (trimmed[last] != pairs) | (at[last] < shown_at)
-            found = np.unique(pairs[kept])  # the steps of an episode show a memory again and again
+            found = _distinct(pairs[kept])  # the steps of an episode show a memory again and again
             return _Side((found & _LOW).astype(np.int32), np.searchsorted(found >> 32, np.arange(len(self._rows) + 1)))
 
         self._shown, self._coin, self._left = map(joined, ("shown", "coin", "left"))
@@ -228,7 +228,7 @@ class AskedFacts:
             codes = known[names.codes()] if len(rows) else np.zeros(0, np.int64)
             kept = (codes > 0) & (rows >= 0)
             pairs.append(rows[kept] << 32 | codes[kept])
-        found = np.unique(np.concatenate(pairs))
+        found = _distinct(np.concatenate(pairs))
         memories = np.array([self._memories.get(name, -1) for name in places], np.int64)
         self.uses.note(side, self._count + (found >> 32), memories[found & _LOW])
         return found >> 32
@@ -271,6 +271,13 @@ def uses_of(reader: LogReader, names: Iterable[str], *, until: int) -> Uses:
 def is_judged(facts: NDArray[Any]) -> Bools:
     """Return which facts are verdicts on an answer, right or wrong."""
     found: Bools = (facts["kind"] == SETTLED) & np.isin(facts["verdict"], (WRONG, CORRECT))
+    return found
+
+
+def _distinct(values: Ints) -> Ints:
+    """Return each value once, sorted. NumPy's `unique` takes forty times as long: it hashes."""
+    values = np.sort(values)
+    found: Ints = values[np.append(True, values[1:] != values[:-1])[: len(values)]]
     return found
 
 

@@ -164,7 +164,8 @@ def form_in_words(decided: FormDecided | None) -> list[str]:
     chosen, rival = names[decided.form], names[decided.rival]
     return [
         f"Cases are shown as {chosen}: of {decided.pairs} anchors asked in both forms {decided.turns} were right with "
-        f"turns and {decided.tried} with {rival} ({decided.won} won, {decided.lost} lost, p {decided.p_value:.3f})."
+        f"turns and {decided.tried} with {rival} ({decided.won} won, {decided.lost} lost; p {decided.p_value:.3f} that "
+        f"{rival} are better)."
     ]
 
 

@@ -48,7 +48,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunFinished, RunRegistered, Tier
 from mage_es.projections.ledger import Usage
 
-MAGE, PLAIN, NOTHING = "mage", "knn", "zero_shot"
+MAGE, PLAIN, NOTHING, LOOK_UP = "mage", "knn", "zero_shot", "nearest_label"
 POOL = 24
 """Roughly how many questions an iteration of MAGE has, since a ring has few questions in all."""
 LEAST_ANCHORS = 3
@@ -69,6 +69,7 @@ class RingDifference(PairedDifference, frozen=True, kw_only=True):
 class RingRow(msgspec.Struct, frozen=True, kw_only=True):
     """A method's results over all seeds; `interval` is Wilson's at 95 %.
 
+    `differences` are those from `knn`, `zero_shot` and `nearest_label`, where they took part.
     `input_tokens` and `output_tokens` are means per held-out question, `learning_tokens` and `guidance_tokens` sums of
     all that learning used and of the guidance model's part; `writer` is the model that wrote for a method that writes;
     `lost`: significantly worse than `knn`, for MAGE only.
@@ -291,7 +292,9 @@ def _row(
 ) -> RingRow:
     own = right[method]
     differences = tuple(
-        difference_of(own, right[other], other) for other in (PLAIN, NOTHING) if other in right and other != method
+        difference_of(own, right[other], other)
+        for other in (PLAIN, NOTHING, LOOK_UP)
+        if other in right and other != method
     )
     uses = [use for sat in sats for use in sat.examined]
     correct, total = sum(own.values()), len(own)

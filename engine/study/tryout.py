@@ -1,13 +1,17 @@
 """The verb `try`: a first answer to whether a model learns these tasks from experience, and whether that is worth it.
 
 Rules
-    - It adds no measurement: it is a ring of one seed over no memory, the nearest answer without a model, the
-      plain nearest cases, and MAGE. So all four see the same questions, and the same call continues where it stopped.
-    - The verdict rests on paired intervals: what they do not exclude is reported as not shown.
+    - It is a ring of one seed over no memory, the nearest answer without a model, the plain nearest cases, and MAGE. So
+      all four see the same questions, and the same call continues where it stopped.
+    - What is better than no memory is asked once more with the answers of the memories exchanged (`exam --control
+      permuted`): a model that only learns which answers there are gains as much then, and has learned nothing.
+    - A gain is better than no memory, than that control and than the commonest answer, and nothing beside the text
+      gives answers away. All rests on paired intervals: what they do not exclude is reported as not shown.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,13 +21,24 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import RUNS_DIR, find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.study.ring import MAGE, NOTHING, PLAIN, RingDifference, RingReport, RingRow, aring
+from mage_es.engine.study.ring import (
+    LOOK_UP,
+    MAGE,
+    NOTHING,
+    PLAIN,
+    RingDifference,
+    RingReport,
+    RingRow,
+    aring,
+    difference_of,
+)
 from mage_es.engine.verbs.data import DataReport, check, tasks_of
+from mage_es.engine.verbs.exam import aexamine
+from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FormDecided
 
-LOOK_UP = "nearest_label"
 METHODS = (NOTHING, LOOK_UP, PLAIN, MAGE)
 QUESTIONS = 60
 """Most held-out questions to ask: enough to see some 15 points, and few enough to be worth the wait."""
@@ -34,8 +49,10 @@ Outlook = Literal["better", "level", "worse"]
 class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     """How the tasks were divided, what each method got right, and what that shows.
 
-    `gain` is MAGE against the model without memory, `over_plain` against the nearest cases as a prompt; `looked_up` is
-    how many held-out questions MAGE answered without a call.
+    `gain` is MAGE against the model without memory, `over_plain` against the nearest cases as a prompt, `over_look_up`
+    against the nearest case's answer; `looked_up` is how many held-out questions MAGE answered without a call.
+    `permuted` is its exam with the answers of its memories exchanged, `over_permuted` MAGE against that: None where
+    MAGE is not better than no memory. `is_gain`: see the rules of this module.
     """
 
     data: DataReport
@@ -44,6 +61,11 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     shown: Outlook
     over_plain: RingDifference
     shown_over_plain: Outlook
+    over_look_up: RingDifference
+    shown_over_look_up: Outlook
+    permuted: ExamReport | None
+    over_permuted: RingDifference | None
+    is_gain: bool
     looked_up: int
     is_look_up: bool
     """Whether the answer of the nearest case alone is right at least as often as anything else."""
@@ -70,20 +92,37 @@ async def atryout(
     Raises what `aring` raises; the same call continues a run that was stopped.
     """
     data = check(config, tasks_of(config, data_dir))
+    questions = min(questions, data.held_out)
     ring = await aring(
         config,
         methods=METHODS,
         runs_dir=runs_dir,
         data_dir=data_dir,
         runtime=runtime,
-        questions=min(questions, data.held_out),
+        questions=questions,
         learn_from=learn_from,
         name=name,
         models=models,
     )
     rows = {row.method: row for row in ring.rows}
     mage = rows[MAGE]
-    gain, over_plain = _difference(mage, NOTHING), _difference(mage, PLAIN)
+    gain, over_plain, over_look_up = (_difference(mage, each) for each in (NOTHING, PLAIN, LOOK_UP))
+    run = find_run(Path(runs_dir), ring.runs[METHODS.index(MAGE)])
+    permuted, over_permuted = None, None
+    if _outlook(gain) == "better":
+        examine = partial(
+            aexamine,
+            run,
+            questions=questions,
+            data_dir=data_dir,
+            runtime=runtime,
+            execution=models and models.execution,
+            judge=models and models.judge,
+            embedder=models and models.embedder,
+        )
+        own, permuted = await examine(), await examine(control="permuted")
+        right, then = ({(config.seed, name): known for name, known in each.answers} for each in (own, permuted))
+        over_permuted = difference_of(right, then, "permuted")
     return TryoutReport(
         data=data,
         ring=ring,
@@ -91,14 +130,29 @@ async def atryout(
         shown=_outlook(gain),
         over_plain=over_plain,
         shown_over_plain=_outlook(over_plain),
+        over_look_up=over_look_up,
+        shown_over_look_up=_outlook(over_look_up),
+        permuted=permuted,
+        over_permuted=over_permuted,
+        is_gain=bool(
+            over_permuted
+            and _outlook(over_permuted) == "better"
+            and mage.correct > commonest_of(permuted)
+            and not data.leaks
+        ),
         looked_up=max(0, mage.total - mage.calls),
         is_look_up=rows[LOOK_UP].correct >= max(row.correct for row in ring.rows),
-        run_id=(run := ring.runs[METHODS.index(MAGE)]),
-        form=next(LogReader(find_run(Path(runs_dir), run).log_path).of(FormDecided), None),
+        run_id=run.id,
+        form=next(LogReader(run.log_path).of(FormDecided), None),
     )
 
 
 tryout = blocking(atryout)
+
+
+def commonest_of(exam: ExamReport | None) -> int:
+    """Return how many of an exam's questions the commonest answer fits; 0 where answers are free."""
+    return exam.commonest[1] if exam and exam.commonest else 0
 
 
 def _difference(row: RingRow, other: str) -> RingDifference:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -19,7 +20,7 @@ from mage_es.engine.study.cli.ring import OPTIONS, NameOption, ring_table
 
 if TYPE_CHECKING:
     from mage_es.engine.study.ring import RingDifference
-    from mage_es.engine.study.tryout import TryoutReport
+    from mage_es.engine.study.tryout import Outlook, TryoutReport
 
 EXAMPLES = examples(
     "mage-es try my.jsonl --execution llamacpp/smollm2",
@@ -43,6 +44,9 @@ def tryout(
 
     Unless --form names one, a trial of at most 30 calls chooses how prompts show cases.
 
+    What is better than nothing is asked once more with the answers of the memories exchanged: only what is better than
+    that, too, is called a gain.
+
     Stop it at any time: every answer is kept, and the same command continues.
     """
     from mage_es.engine.study.tryout import tryout as take
@@ -64,7 +68,7 @@ def tryout(
     for said in (*report.data.leaks, *form_in_words(report.form), " ".join(verdict(report))):
         out.say(said)
     names = ("runs_dir",)
-    if report.shown == "better":
+    if report.is_gain:
         out.next(settings.again("serve", report.run_id, names=names))
     else:
         out.next(settings.again("runs", "show", report.run_id, names=names))
@@ -73,32 +77,53 @@ def tryout(
 def verdict(report: TryoutReport) -> list[str]:
     """Return the sentences that say what the numbers show, and what they do not."""
     rows = {row.method: row for row in report.ring.rows}
-    nothing, plain, mage = rows["zero_shot"], rows["knn"], rows["mage"]
-    of, gain, over = mage.total, report.gain, report.over_plain
+    nothing, plain, look_up, mage = (rows[name] for name in ("zero_shot", "knn", "nearest_label", "mage"))
+    of = mage.total
     own, rival = (row.input_tokens + row.output_tokens for row in (mage, plain))
-    cost = f"{own / rival:.2f} times" if rival else "none"
+    cost = f", at {own / rival:.2f} times its tokens" if own and rival else ", without a call" if rival else ""
     said = [
         f"{report.ring.execution} alone got {nothing.correct} of {of} right, and {mage.correct} of {of} after learning "
-        f"from {report.ring.learned} questions: {_spread(gain)}.",
-        {
-            "better": "That is a gain.",
+        f"from {report.ring.learned} questions: {_spread(report.gain)}.",
+        *_taught(report, of),
+        f"The five nearest cases as a plain prompt got {plain.correct}: "
+        f"{_compared(report.shown_over_plain, report.over_plain)}{cost}.",
+        f"The answer of the nearest case, without any model, got {look_up.correct}: "
+        f"{_compared(report.shown_over_look_up, report.over_look_up)}.",
+    ]
+    if report.is_look_up and report.is_gain:
+        said.append("A look-up solves these tasks.")
+    if report.looked_up:
+        said.append(
+            f"MAGE recalled {report.looked_up} of {of} from its nearest cases, without a call; `serve` always asks the "
+            "model."
+        )
+    return said
+
+
+def _taught(report: TryoutReport, of: int) -> Iterator[str]:
+    """Yield whether the difference from no memory is a gain, and what else could explain it."""
+    if report.permuted is None or report.over_permuted is None:
+        yield {
             "worse": "That is a loss: do without the memory.",
             "level": "That shows no gain: more held-out questions would tell a smaller one.",
-        }[report.shown],
-        f"The five nearest cases as a plain prompt got {plain.correct}: "
-        + {"better": "MAGE is better, by ", "worse": "MAGE lost, by ", "level": "no difference is shown, "}[
-            report.shown_over_plain
-        ]
-        + f"{_spread(over)}, at {cost} of its tokens.",
-    ]
-    if report.is_look_up:
-        said.append(
-            f"The answer of the nearest case, without any model, got {rows['nearest_label'].correct}: a look-up solves "
-            "these tasks."
-        )
-    if report.looked_up:
-        said.append(f"MAGE itself answered {report.looked_up} of {of} that way, without a call.")
-    return said
+        }[report.shown]
+        return
+    if report.data.leaks:
+        yield "That measures no memory: what is beside the text gives answers away."
+    elif report.is_gain:
+        yield "That is a gain."
+    else:
+        yield "That shows no gain: the memories say which answers there are, not which one is right."
+    worth = _spread(report.over_permuted)
+    yield f"With the answers of its memories exchanged it got {report.permuted.correct}; the right ones bring {worth}."
+    if report.permuted.commonest:
+        answer, right = report.permuted.commonest
+        yield f"The commonest answer, {answer!r}, fits {right} of {of}."
+
+
+def _compared(shown: Outlook, difference: RingDifference) -> str:
+    words = {"better": "MAGE is better, by ", "worse": "MAGE lost, by ", "level": "no difference is shown, "}
+    return words[shown] + _spread(difference)
 
 
 def _spread(difference: RingDifference) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.study.cli.tryout import verdict
 from mage_es.engine.study.tryout import TryoutReport, tryout
 from mage_es.events.errors import Interrupted
@@ -24,7 +26,7 @@ def report(tickets: Config, tmp_path: Path) -> TryoutReport:
     return tried(tickets, tmp_path, Imitator())
 
 
-def tried(config: Config, folder: Path, learner: Imitator, runtime: Runtime | None = None) -> TryoutReport:
+def tried(config: Config, folder: Path, learner: Model, runtime: Runtime | None = None) -> TryoutReport:
     models = Models(learner, open_model("builtin/reference", "guidance"))
     return tryout(config, runs_dir=folder / "runs", models=models, name="t", runtime=runtime)
 
@@ -39,19 +41,62 @@ def test_all_methods_are_asked_the_same_questions_and_the_verdict_names_their_co
     assert report.gain.points == pytest.approx(100 * (rows["mage"].correct - rows["zero_shot"].correct) / 12)
 
 
-@pytest.mark.parametrize(
-    ("shown", "words"),
-    [("better", "That is a gain."), ("worse", "do without the memory"), ("level", "That shows no gain")],
-)
+def test_what_was_learned_is_a_gain_that_goes_when_the_answers_of_memories_are_exchanged(report: TryoutReport) -> None:
+    assert report.is_gain and report.permuted and report.permuted.control == "permuted"
+    said = " ".join(verdict(report))
+    assert "That is a gain." in said and f"exchanged it got {report.permuted.correct}" in said
+
+
+@pytest.mark.parametrize(("shown", "words"), [("worse", "do without the memory"), ("level", "That shows no gain")])
 def test_what_the_interval_does_not_exclude_is_not_called_a_gain(report: TryoutReport, shown: str, words: str) -> None:
-    said = " ".join(verdict(msgspec.structs.replace(report, shown=shown)))
+    said = " ".join(verdict(msgspec.structs.replace(report, shown=shown, permuted=None, is_gain=False)))
     assert words in said and sum(other in said for other in ("a gain.", "a loss", "no gain")) == 1
+
+
+class Parrot:
+    """Knows no label; repeats that of the last case."""
+
+    name = "test/parrot"
+
+    async def complete(self, request: Request) -> Completion:
+        *cases, _ = request.messages
+        return Completion(text=cases[-1] if cases else "Answer: none of them", input_tokens=9, output_tokens=2)
+
+
+def lots(folder: Path, *, by_colour: bool = False) -> Config:
+    """Tickets whose label is drawn by lot; or, for those who look, is their colour."""
+    lot = random.Random(3)
+    rows = []
+    for number in range(120):
+        label = lot.choice(["left", "right"])
+        colour = f"{label} hand" if by_colour else "no hand"
+        rows.append(
+            f"Parcel {number * 37 % 1000} of {lot.choice('ABCDEFGH')} weighs {lot.randrange(99)},{label},{colour}"
+        )
+    (folder / "lots.csv").write_text("\n".join(["question,answer,task_type", *rows]) + "\n")
+    return Config(
+        benchmark=f"tasks/{folder}/lots.csv?scorer=choice&labels=left,right", seed=7, held_out=40, anchors=4, pool=20
+    )
+
+
+def test_labels_drawn_by_lot_are_no_gain_though_a_model_learns_from_memories_which_there_are(tmp_path: Path) -> None:
+    report = tried(lots(tmp_path), tmp_path, Parrot())
+    assert report.shown == "better" and not report.is_gain
+    said = " ".join(verdict(report))
+    assert "not which one is right" in said and "a gain." not in said and "The commonest answer" in said
+
+
+def test_a_column_that_gives_answers_away_is_no_measure_of_memory(tmp_path: Path) -> None:
+    report = tried(lots(tmp_path, by_colour=True), tmp_path, Parrot())
+    assert report.data.leaks and report.shown == "better" and not report.is_gain
+    said = " ".join(verdict(report))
+    assert "That measures no memory" in said and "a gain." not in said
 
 
 def test_a_look_up_that_is_as_good_as_any_model_is_said_to_be(report: TryoutReport) -> None:
     solved = msgspec.structs.replace(report, is_look_up=True, looked_up=5)
-    assert "a look-up solves these tasks" in " ".join(verdict(solved))
-    assert "MAGE itself answered 5 of 12" in " ".join(verdict(solved))
+    assert "A look-up solves these tasks" in " ".join(verdict(solved))
+    assert "MAGE recalled 5 of 12" in " ".join(verdict(solved))
     assert "look-up" not in " ".join(verdict(msgspec.structs.replace(report, is_look_up=False)))
 
 

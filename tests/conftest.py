@@ -9,6 +9,7 @@ import gc
 import os
 import random
 import signal
+from collections import Counter
 from importlib.util import find_spec
 from typing import Any
 
@@ -72,7 +73,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give a file to one process, so that the runs which its tests share are made once."""
     from xdist.scheduler import LoadFileScheduling
 
-    return LoadFileScheduling(config, log) if config.getoption("dist") == "load" else None
+    if config.getoption("dist") != "load":
+        return None
+    config.option.loadscopereorder = False  # files come as `pytest_collection_modifyitems` puts them
+    return LoadFileScheduling(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let processes begin with the files of most slow tests, or one of them would end with these alone."""
+    if hasattr(config, "workerinput"):
+        slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+        items.sort(key=lambda item: -slow[item.path])
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

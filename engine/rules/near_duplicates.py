@@ -157,7 +157,7 @@ class ExactIndex(Generic[Piece]):
         """Yield the position of every question that some passage of a text nearly duplicates, in no particular
         order."""
         pieces = frozenset(run)
-        for place in {place for piece in pieces for place in self._needing.get(piece, ())}:
+        for place in {place for piece in self._needing.keys() & pieces for place in self._needing[piece]}:
             question = self._questions[place]
             if _is_near(run, question, len(pieces & question)):
                 yield place

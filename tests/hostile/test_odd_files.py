@@ -79,12 +79,12 @@ def test_settings_keys_and_tasks_that_are_no_files_are_refused_by_name(folder: P
 
 
 def cases(run: Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield every place with two kinds of odd things, and for each a command of one run and one of all."""
+    """Yield every place with two kinds of odd things, and a command of one run for each, of all runs for the second."""
     kinds, commands, everywhere = cycle(ODD), cycle(COMMANDS), cycle(EVERYWHERE[:2])
     for place in places(run):
         for kind in islice(kinds, 2):
             yield place, kind, next(commands)
-            yield place, kind, next(everywhere)
+        yield place, kind, next(everywhere)
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 from typing import Any, TypeVar
 
@@ -21,8 +22,13 @@ Drawn = TypeVar("Drawn", bound=Event | Part)
 def drawn(cls: type[Drawn], random: Random, **given: Any) -> Drawn:
     """Return an event or part with these values; other fields have their default or, without one, any value."""
     shapes = shapes_of(cls)  # type: ignore[arg-type]  # to mypy, the type of a union is no union of types
-    missing = [each.name for each in msgspec.structs.fields(cls) if each.required and each.name not in given]
+    missing = [name for name in _required(cls) if name not in given]
     return cls(**{name: _value(shapes[name], random) for name in missing}, **given)
+
+
+@cache
+def _required(cls: type[Event | Part]) -> list[str]:
+    return [each.name for each in msgspec.structs.fields(cls) if each.required]
 
 
 def _value(shape: Shape, random: Random) -> Any:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.random import Generator, default_rng
 
 from mage_es.engine.commands import Candidate
@@ -80,9 +81,9 @@ def test_a_bandit_that_does_something_else_is_found(bandit: Bandit, said: str) -
         check_bandit(bandit, KEY)
 
 
-def round_robin(signal: Signal) -> Curriculum:
+def round_robin(signal: Signal, *, count: int, weight: Fraction) -> Curriculum:
     def select(candidates: Sequence[Candidate], iteration: int) -> list[Candidate]:
-        return select_targets(candidates, iteration=iteration, recency_weight=LAMBDA, count=2, signal=signal)
+        return select_targets(candidates, iteration=iteration, recency_weight=weight, count=count, signal=signal)
 
     return select
 
@@ -90,9 +91,10 @@ def round_robin(signal: Signal) -> Curriculum:
 @pytest.mark.slow
 @pytest.mark.parametrize("signal", ["rate", "window", "open"])
 @settings(deadline=None, max_examples=12)
-@given(history=failures())
-def test_the_round_robin_keeps_its_bound(signal: Signal, history: Failures) -> None:
-    check_curriculum(round_robin(signal), history, signal=signal, recency_weight=LAMBDA, targets=2)
+@given(history=failures(), count=st.integers(1, 4), weight=st.fractions(Fraction(1, 20), Fraction(5)))
+def test_the_round_robin_keeps_its_bound(signal: Signal, history: Failures, count: int, weight: Fraction) -> None:
+    select = round_robin(signal, count=count, weight=weight)
+    check_curriculum(select, history, signal=signal, recency_weight=weight, targets=count)
 
 
 UNEVEN: Failures = [{"a": (8, 8), "b": (7, 8), "c": (1, 8)}] * 30

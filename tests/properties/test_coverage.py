@@ -5,7 +5,6 @@ The bound itself, for random failures and for each signal that keeps it, is test
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil
 
@@ -14,32 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.auditing.theorems.gaps import gaps, selections
-from mage_es.engine.commands import Candidate
-from mage_es.engine.rules.curriculum import Signal, n_fail, select_targets
+from mage_es.engine.rules.curriculum import n_fail
 from tests.engine.auditing.theorems.test_gaps import answered, selected
-from tests.kit.choosers import Curriculum, check_curriculum
-from tests.kit.strategies import Failures, failures
 
 pytestmark = pytest.mark.slow
 
 LAMBDA = Fraction(3, 10)
-
-
-def round_robin(signal: Signal, *, count: int, weight: Fraction = LAMBDA) -> Curriculum:
-    def select(candidates: Sequence[Candidate], iteration: int) -> list[Candidate]:
-        return select_targets(candidates, iteration=iteration, recency_weight=weight, count=count, signal=signal)
-
-    return select
-
-
-@pytest.mark.parametrize("signal", ["rate", "window", "open"])
-@settings(deadline=None, max_examples=25)
-@given(history=failures(), count=st.integers(1, 4), weight=st.fractions(Fraction(1, 20), Fraction(5)))
-def test_no_type_waits_longer_than_the_failures_of_its_wait_explain(
-    signal: Signal, history: Failures, count: int, weight: Fraction
-) -> None:
-    select = round_robin(signal, count=count, weight=weight)
-    check_curriculum(select, history, signal=signal, recency_weight=weight, targets=count)
 
 
 @settings(deadline=None, max_examples=10)

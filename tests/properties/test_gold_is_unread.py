@@ -17,7 +17,7 @@ from collections.abc import Collection, Sequence
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -234,19 +234,39 @@ NINE = {
 """Not Crafter: all its questions have the same gold, so there is nothing to permute."""
 
 
-@pytest.mark.parametrize("which", ["held_out", "anchors"])
-@pytest.mark.parametrize("name", NINE)
-def test_no_benchmark_puts_a_function_of_held_out_or_anchor_gold_before_a_model(name: str, which: str) -> None:
+class Unpermuted(NamedTuple):
+    """A few questions of a benchmark, and what a run on them put before models, with the gold that they have."""
+
+    inner: Any
+    questions: Sequence[Question]
+    splits: Splits
+    seen: dict[str, object]
+    config: Config
+    execution: str
+
+
+@pytest.fixture(scope="module", params=NINE)
+def unpermuted(request: pytest.FixtureRequest) -> Unpermuted:
+    name = request.param
     if name != "wordmath" and not DATA.is_dir():
         pytest.skip(f"no records in {DATA}; set MAGE_ES_DATA")
     inner = open_benchmark(name, seed=42, data_dir=DATA)
     few = [*inner.questions("evolution")[:60], *inner.questions("test")[:40]]
     config = msgspec.structs.replace(CONFIG, benchmark=NAME, episode_steps=12)
     splits = divide(config, Given(inner, few))
+    seen = observed(Given(inner, few, splits.anchors), config, NINE[name])
+    return Unpermuted(inner, few, splits, seen, config, NINE[name])
+
+
+@pytest.mark.parametrize("which", ["held_out", "anchors"])
+def test_no_benchmark_puts_a_function_of_held_out_or_anchor_gold_before_a_model(
+    unpermuted: Unpermuted, which: str
+) -> None:
+    inner, few, splits, seen, config, execution = unpermuted
     by_id, guarded = {question.id: question for question in few}, rotated(getattr(splits, which))
     permuted = [regiven(question, by_id[guarded.get(question.id, question.id)], inner) for question in few]
     assert permuted != few
-    both = [observed(Given(inner, each, splits.anchors), config, NINE[name]) for each in (few, permuted)]
+    both = [seen, observed(Given(inner, permuted, splits.anchors), config, execution)]
     same(*(map(before_refit, both) if which == "anchors" else both))
 
 

@@ -43,7 +43,7 @@ pytestmark = pytest.mark.slow
 PATH = Path("/run/log")
 
 
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=4)
 @given(histories(most_iterations=2), st.integers(5, 40))
 def test_the_records_of_a_log_are_a_prefix_of_all_later_ones_through_sealing(stages: list[Stage], roll: int) -> None:
     disk, seen = ForgetfulDisk(Random(0)), list[bytes]()

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 PATH = Path("/run/log")
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=5)
 @given(histories(most_iterations=3), st.integers(0, 2**32), st.integers(5, 60))
 def test_the_log_folds_to_the_live_state_at_every_marker_through_crashes_and_sealing(
     stages: list[Stage], seed: int, roll: int

@@ -187,7 +187,9 @@ def _once(refused: list[Any], body: dict[str, Any], right: Answer) -> str:
 
 
 @pytest.mark.paper("section 3.3, EVOLVE")
-def test_killed_while_a_batch_is_under_way_a_run_finds_it_again_and_pays_once(server: Provider, tmp_path: Path) -> None:
+def test_killed_while_a_batch_is_under_way_a_run_finds_it_again_and_pays_once(
+    server: Provider, alone: Run, tmp_path: Path
+) -> None:
     server.holds_batches = True
     log = tmp_path / "together" / "r" / "log"
     arguments = ["evolve", "wordmath", "--seed", "7", "--iterations", "2", "--pool", "24", "--held-out", "20"]
@@ -207,7 +209,7 @@ def test_killed_while_a_batch_is_under_way_a_run_finds_it_again_and_pays_once(se
     go_on(run, batches=True)
     assert len(server.batch_sizes) == SMALL.iterations == len(events(run, BatchSubmitted))
     assert server.served == len([c for c in events(run, ModelCalled) if c.tier == "guidance"])
-    assert digests(run) == digests(begin(guided(server), tmp_path / "undisturbed", batches=False))
+    assert digests(run) == digests(alone)
 
 
 def recorded(log: Path, kind: type[Event]) -> list[Any]:

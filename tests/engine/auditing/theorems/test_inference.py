@@ -34,12 +34,18 @@ from mage_es.events.vocabulary import (
 from tests.engine.forgery import Change, after, forged, instead, replace
 
 
-@pytest.fixture
-def examined(small_run: Run, tmp_path: Path) -> Run:
-    run = Run(small_run.id, tmp_path / "copy")
-    shutil.copytree(small_run.log_path, run.log_path)
+@pytest.fixture(scope="module")
+def examined_once(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run with an exam. Shared: only copy it."""
+    path = tmp_path_factory.mktemp("examined") / evolved_once.id
+    run = Run(evolved_once.id, shutil.copytree(evolved_once.path, path))
     examine(run, at="latest", questions=3, control="none", data_dir=None, runtime=Runtime(workers=2))
     return run
+
+
+@pytest.fixture
+def examined(examined_once: Run, tmp_path: Path) -> Run:
+    return Run(examined_once.id, shutil.copytree(examined_once.path, tmp_path / "copy"))
 
 
 def checked(run: Run) -> list[Check]:

@@ -40,18 +40,25 @@ from mage_es.events.vocabulary import (
     QuestionText,
     Record,
 )
+from tests.engine.conftest import begin
 from tests.engine.forgery import replace
 
 EXAM = "0001-latest"
 Forgery = Callable[[Event], list[Event]]
 
 
-@pytest.fixture
-def examined(small_run: Run, tmp_path: Path) -> Run:
-    run = Run(small_run.id, tmp_path / "copy")
-    shutil.copytree(small_run.log_path, run.log_path)
+@pytest.fixture(scope="module")
+def examined_once(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run with an exam. Shared: only copy it."""
+    path = tmp_path_factory.mktemp("examined") / evolved_once.id
+    run = Run(evolved_once.id, shutil.copytree(evolved_once.path, path))
     examine(run, at="latest", questions=8, runtime=Runtime(workers=2))
     return run
+
+
+@pytest.fixture
+def examined(examined_once: Run, tmp_path: Path) -> Run:
+    return Run(examined_once.id, shutil.copytree(examined_once.path, tmp_path / "copy"))
 
 
 def forge(run: Run, folder: Path, change: Forgery, opening: Callable[[ExamOpened], ExamOpened] | None = None) -> None:
@@ -323,16 +330,22 @@ def test_right_answers_that_the_benchmark_does_not_give_are_found(examined: Run,
     assert "are not those of wordmath" in check.detail and f"1 edited ({wrong.question_id})" in check.detail
 
 
-@pytest.fixture
-def own(start: Callable[..., Run], tmp_path: Path) -> Run:
-    """A run on a file of sums, with an exam."""
+@pytest.fixture(scope="module")
+def own_once(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run on a file of sums, with an exam. Shared: only copy it."""
+    folder = tmp_path_factory.mktemp("own")
     rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
-    (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
-    name = f"tasks/{tmp_path}/mine.csv?scorer=number"
+    (folder / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
+    name = f"tasks/{folder}/mine.csv?scorer=number"
     config = Config(benchmark=name, execution="builtin/analogist", iterations=1, pool=8, anchors=4)
-    run = start(tmp_path / "runs", config)
+    run = begin(folder / "runs", config)
     examine(run, runtime=Runtime(workers=2))
     return run
+
+
+@pytest.fixture
+def own(own_once: Run, tmp_path: Path) -> Run:
+    return Run(own_once.id, shutil.copytree(own_once.path, tmp_path / "copy"))
 
 
 def test_a_right_answer_that_was_changed_after_the_exam_is_found(own: Run, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ Rules
     - It is a ring of one seed over no memory, the nearest answer without a model, the plain nearest cases, and MAGE. So
       all four see the same questions, and the same call continues where it stopped.
     - What is better than no memory is asked once more with the answers of the memories exchanged (`exam --control
-      permuted`): a model that only learns which answers there are gains as much then, and has learned nothing.
+      permuted`; the demo's control is `shuffled`): a model that only learns which answers there are gains as much then.
     - A gain is better than no memory, than that control and than the commonest answer, and nothing beside the text
       gives answers away. All rests on paired intervals: what they do not exclude is reported as not shown.
 """
@@ -34,7 +34,6 @@ from mage_es.engine.study.ring import (
 )
 from mage_es.engine.verbs.data import DataReport, check, tasks_of
 from mage_es.engine.verbs.exam import aexamine
-from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FormDecided
@@ -51,8 +50,9 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `gain` is MAGE against the model without memory, `over_plain` against the nearest cases as a prompt, `over_look_up`
     against the nearest case's answer; `looked_up` is how many held-out questions MAGE answered without a call.
-    `permuted` is its exam with the answers of its memories exchanged, `over_permuted` MAGE against that: None where
-    MAGE is not better than no memory. `is_gain`: see the rules of this module.
+    `controlled` is how many it got right under `control`, `over_control` MAGE against that: None where MAGE is not
+    better than no memory. `commonest` is that answer and how many questions it fits, if they share a few. `is_gain`:
+    see the rules of this module.
     """
 
     data: DataReport
@@ -63,8 +63,10 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     shown_over_plain: Outlook
     over_look_up: RingDifference
     shown_over_look_up: Outlook
-    permuted: ExamReport | None
-    over_permuted: RingDifference | None
+    control: str
+    controlled: int = 0
+    over_control: RingDifference | None = None
+    commonest: tuple[str, int] | None = None
     is_gain: bool
     looked_up: int
     is_look_up: bool
@@ -86,6 +88,7 @@ async def atryout(
     learn_from: int | None = None,
     name: str | None = None,
     models: Models | None = None,
+    control: Literal["permuted", "shuffled"] = "permuted",
 ) -> TryoutReport:
     """Measure a model on a benchmark with nothing, with plain nearest cases and with what it learned.
 
@@ -108,7 +111,7 @@ async def atryout(
     mage = rows[MAGE]
     gain, over_plain, over_look_up = (_difference(mage, each) for each in (NOTHING, PLAIN, LOOK_UP))
     run = find_run(Path(runs_dir), ring.runs[METHODS.index(MAGE)])
-    permuted, over_permuted = None, None
+    controlled, over_control, commonest = 0, None, None
     if _outlook(gain) == "better":
         examine = partial(
             aexamine,
@@ -120,9 +123,9 @@ async def atryout(
             judge=models and models.judge,
             embedder=models and models.embedder,
         )
-        own, permuted = await examine(), await examine(control="permuted")
-        right, then = ({(config.seed, name): known for name, known in each.answers} for each in (own, permuted))
-        over_permuted = difference_of(right, then, "permuted")
+        own, then = await examine(), await examine(control=control)
+        right, under = ({(config.seed, q): is_right for q, is_right in each.answers} for each in (own, then))
+        controlled, over_control, commonest = then.correct, difference_of(right, under, control), then.commonest
     return TryoutReport(
         data=data,
         ring=ring,
@@ -132,14 +135,14 @@ async def atryout(
         shown_over_plain=_outlook(over_plain),
         over_look_up=over_look_up,
         shown_over_look_up=_outlook(over_look_up),
-        permuted=permuted,
-        over_permuted=over_permuted,
-        is_gain=bool(
-            over_permuted
-            and _outlook(over_permuted) == "better"
-            and mage.correct > commonest_of(permuted)
-            and not data.leaks
-        ),
+        control=control,
+        controlled=controlled,
+        over_control=over_control,
+        commonest=commonest,
+        is_gain=over_control is not None
+        and _outlook(over_control) == "better"
+        and mage.correct > (commonest[1] if commonest else 0)
+        and not data.leaks,
         looked_up=max(0, mage.total - mage.calls),
         is_look_up=rows[LOOK_UP].correct >= max(row.correct for row in ring.rows),
         run_id=run.id,
@@ -148,11 +151,6 @@ async def atryout(
 
 
 tryout = blocking(atryout)
-
-
-def commonest_of(exam: ExamReport | None) -> int:
-    """Return how many of an exam's questions the commonest answer fits; 0 where answers are free."""
-    return exam.commonest[1] if exam and exam.commonest else 0
 
 
 def _difference(row: RingRow, other: str) -> RingDifference:

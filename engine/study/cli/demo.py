@@ -175,6 +175,7 @@ def teach(config: Config, settings: Settings, out: Output, *, learn_from: int) -
             questions=config.held_out,
             learn_from=learn_from,
             name=name,
+            control="shuffled",
         )
         run = settings.find_run(tried.run_id)
         shuffled = examine(run, control="shuffled", runtime=runtime)

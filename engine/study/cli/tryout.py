@@ -102,7 +102,7 @@ def verdict(report: TryoutReport) -> list[str]:
 
 def _taught(report: TryoutReport, of: int) -> Iterator[str]:
     """Yield whether the difference from no memory is a gain, and what else could explain it."""
-    if report.permuted is None or report.over_permuted is None:
+    if report.over_control is None:
         yield {
             "worse": "That is a loss: do without the memory.",
             "level": "That shows no gain: more held-out questions would tell a smaller one.",
@@ -114,10 +114,10 @@ def _taught(report: TryoutReport, of: int) -> Iterator[str]:
         yield "That is a gain."
     else:
         yield "That shows no gain: the memories say which answers there are, not which one is right."
-    worth = _spread(report.over_permuted)
-    yield f"With the answers of its memories exchanged it got {report.permuted.correct}; the right ones bring {worth}."
-    if report.permuted.commonest:
-        answer, right = report.permuted.commonest
+    control = {"permuted": "the answers of its memories exchanged", "shuffled": "the memories of other questions"}
+    yield f"With {control[report.control]} it got {report.controlled}; its own bring {_spread(report.over_control)}."
+    if report.commonest:
+        answer, right = report.commonest
         yield f"The commonest answer, {answer!r}, fits {right} of {of}."
 
 

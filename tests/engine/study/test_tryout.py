@@ -42,14 +42,14 @@ def test_all_methods_are_asked_the_same_questions_and_the_verdict_names_their_co
 
 
 def test_what_was_learned_is_a_gain_that_goes_when_the_answers_of_memories_are_exchanged(report: TryoutReport) -> None:
-    assert report.is_gain and report.permuted and report.permuted.control == "permuted"
+    assert report.is_gain and report.control == "permuted"
     said = " ".join(verdict(report))
-    assert "That is a gain." in said and f"exchanged it got {report.permuted.correct}" in said
+    assert "That is a gain." in said and f"exchanged it got {report.controlled}" in said
 
 
 @pytest.mark.parametrize(("shown", "words"), [("worse", "do without the memory"), ("level", "That shows no gain")])
 def test_what_the_interval_does_not_exclude_is_not_called_a_gain(report: TryoutReport, shown: str, words: str) -> None:
-    said = " ".join(verdict(msgspec.structs.replace(report, shown=shown, permuted=None, is_gain=False)))
+    said = " ".join(verdict(msgspec.structs.replace(report, shown=shown, over_control=None, is_gain=False)))
     assert words in said and sum(other in said for other in ("a gain.", "a loss", "no gain")) == 1
 
 

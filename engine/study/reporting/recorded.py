@@ -154,11 +154,11 @@ class RecordedRun:
     def _sizes_and_mastery(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         selected = list(self.reader.of(v.TargetsSelected))
         covered = {target.task_type: event.iteration for event in reversed(selected) for target in event.targets}
-        graph, slots, done = Graph(), Slots(), 0
+        graph, slots, since = Graph(), Slots(), None
         sizes, masteries = list[dict[str, int]](), list[tuple[int, str, float]]()
         for k, seq in sorted(self.closed.items()):
-            fold_into((graph, slots), self.reader, since=done + 1, until=seq)
-            done = seq
+            fold_into((graph, slots), self.reader, since=since, until=seq)
+            since = seq + 1
             born = self._born.filter(pl.col("iteration") <= k)["outcome"]
             sizes.append(
                 {

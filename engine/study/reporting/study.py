@@ -207,12 +207,14 @@ def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | N
 
 
 def find_runs(folder: Path) -> list[Run]:
-    """Return the runs in a folder and its subfolders, oldest first, without exams and hidden folders."""
+    """Return the runs in a folder and its subfolders, oldest first, without exams, the pasts of forks and hidden
+    folders."""
     folders = {path.parent for name in ("log", "exams") for path in folder.rglob(name)}
     runs = [
         Run(path.name, path)
         for path in folders
         if path.parent.name not in ("exams", "effects")
+        and (path.name, path.parent.name) != ("past", "log")
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and is_run(path)
     ]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from mage_es.engine.run.directory import Run
 from mage_es.engine.study.reporting.cells import Cell
 from mage_es.engine.study.reporting.places import FULL, Placement
-from mage_es.engine.study.reporting.study import open_study
+from mage_es.engine.study.reporting.recorded import RecordedRun
+from mage_es.engine.study.reporting.study import find_runs, open_study
 from mage_es.engine.study.reporting.words import in_words
+from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import RunRegistered
+from tests.engine.conftest import SMALL
 
 HERE = Placement("wordmath", "analogist", "reference", "", FULL)
 
@@ -150,3 +156,14 @@ def test_two_models_of_one_short_name_keep_their_whole_names(bench: Any) -> None
     bench.run("a", execution="builtin/analogist", after="1")
     bench.run("b", execution="recorded/analogist", after="1")
     assert [place.learner for place in bench.study().full()] == ["builtin/analogist", "recorded/analogist"]
+
+
+@pytest.mark.slow
+def test_a_run_that_continues_another_is_one_run_with_the_sizes_that_it_began_with(
+    small_run: Run, tmp_path: Path
+) -> None:
+    parent = Run("small", shutil.copytree(small_run.path, tmp_path / "small"))
+    evolve(msgspec.structs.replace(SMALL, iterations=1), from_run=parent, runs_dir=tmp_path, run_id="branch")
+    assert [run.id for run in find_runs(tmp_path)] == ["small", "branch"]
+    [before, after] = (RecordedRun(run).growth["nodes"].to_list() for run in find_runs(tmp_path))
+    assert after[-1] > before[0] and RecordedRun(Run("branch", tmp_path / "branch")).mastery.height

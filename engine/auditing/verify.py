@@ -14,7 +14,14 @@ from mage_es.engine.auditing.theorems.grounds import Ground, grounds_of
 from mage_es.engine.auditing.theorems.growth import check_growth
 from mage_es.engine.auditing.theorems.inference import check_inference
 from mage_es.engine.auditing.theorems.leaks import check_leaks, check_splits
-from mage_es.engine.auditing.theorems.log import check_head, check_keys, check_log, check_questions, check_signed
+from mage_es.engine.auditing.theorems.log import (
+    check_head,
+    check_keys,
+    check_log,
+    check_questions,
+    check_repairs,
+    check_signed,
+)
 from mage_es.engine.auditing.theorems.oddities import check_oddities
 from mage_es.engine.auditing.theorems.origins import check_origins
 from mage_es.engine.auditing.theorems.own import check_own
@@ -141,6 +148,7 @@ def _theorems(
 ) -> Iterator[Check]:
     stored = check_questions(verify_questions(run.log_path))
     yield stored
+    yield from check_repairs(reader)
     yield check_replay(reader, run.snapshots_path)
     yield check_splits(reader)
     yield check_leaks(reader)

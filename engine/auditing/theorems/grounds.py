@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from mage_es.engine.auditing.theorems.log import SIGNED
+from mage_es.engine.auditing.theorems.log import REPAIRS, SIGNED
 from mage_es.engine.seams.check import Check
 from mage_es.events.care import HeadsVerdict
 from mage_es.events.care.notes import LOG, Verifier
@@ -64,12 +64,17 @@ def _recomputed(claim: str, mine: Sequence[Check]) -> Ground:
         return _ground(claim, "belief", "nothing here recomputes it")
     failed = [check.name for check in mine if not check.ok]
     by = ", ".join([check.name for check in mine][:3]) + (", ..." if len(mine) > 3 else "")
+    doubts = [f"{check.name}, {check.measured}" if check.measured else check.name for check in mine if check.doubt]
+    if doubts and not failed:
+        return _ground(claim, "recomputed", f"in part, with doubts: {'; '.join(doubts)}")
     return _ground(claim, "recomputed", f"NO: {', '.join(failed)}" if failed else f"yes: {by}")
 
 
 def _whole(checks: Sequence[Check], signed: HeadsVerdict, kept: int, known: Sequence[Verifier]) -> str:
     if any(not check.ok for check in checks if check.name in ("head", SIGNED)) or signed.cut:
         return f"NO: {'; '.join(signed.cut) or 'see the check of heads'}"
+    if cut := next((check for check in checks if check.name == REPAIRS), None):
+        return f"NO: {cut.detail}"
     by = [line for line in signed.seen if line.verifier in known]
     until = max([kept, *(line.seq for line in by)])
     if until:

@@ -143,6 +143,8 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
             yield f"an exam must not learn: event {seq} of its log is a {tag_of(records[seq - 1].event)}", seq
         if seen := min(asked.keys() & known, default=""):
             yield f"{seen} was asked in evolution too", asked[seen]
+        if opened.head_seq > reader.head.seq:
+            yield f"it asks the state after event {opened.head_seq}, and the log ends with event {reader.head.seq}", 1
         if wrong := fold(reader, until=opened.head_seq).differing(opened.digests):
             yield f"{', '.join(wrong)} differs from the run's log at event {opened.head_seq}", 1
         if record.closed and record.closed.root != root_of(path).hex():
@@ -182,7 +184,7 @@ def _unrecorded(run: Run, records: Sequence[ExamRecord], reader: LogReader) -> I
         repair = repair_that_cut(number, reader)
         missing = "missing: exams are numbered without a gap, and no repair cut its record"
         detail = f"the repair at event {repair} cut its record" if repair else missing
-        yield Check(name=f"exam {number:04d}", ok=repair > 0, detail=detail)
+        yield Check(name=f"exam {number:04d}", ok=repair > 0, detail=detail, doubt=True)
 
 
 def _unknown(name: str, exam: Run, number: int, reader: LogReader) -> Check:
@@ -195,6 +197,6 @@ def _unknown(name: str, exam: Run, number: int, reader: LogReader) -> Check:
         return Check(name=name, ok=True, detail="never began: its log is empty, and its folder can be deleted")
     if number and (repair := repair_that_cut(number, reader)):
         detail = f"of a state that a repair removed: event {repair} cut its record, and it does not count"
-        return Check(name=name, ok=True, detail=detail)
+        return Check(name=name, ok=True, detail=detail, doubt=True)
     detail = f"the run's log knows no such exam: {exam.path} was put there, or the log was replaced"
     return Check(name=name, ok=False, detail=detail)

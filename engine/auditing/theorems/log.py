@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from mage_es.engine.seams.check import Check
 from mage_es.events.care import Finding, HeadSearch, HeadsVerdict, LogVerdict, QuestionsVerdict
 from mage_es.events.disk import Head
+from mage_es.events.facts import LogRepaired
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import KeyDestroyed
 
@@ -63,6 +64,7 @@ def check_signed(verdict: HeadsVerdict) -> Check:
         bound="all hold",
         seq=verdict.first,
         damaged=bool(verdict.problems),
+        doubt=bool(verdict.cut),
     )
 
 
@@ -70,6 +72,22 @@ def _affected(finding: Finding) -> str:
     if not finding.first:
         return ""
     return f", events {finding.first}-{finding.last}" if finding.last else f", events from {finding.first} on"
+
+
+REPAIRS = "repairs"
+
+
+def check_repairs(reader: LogReader) -> Iterator[Check]:
+    """Yield a doubt if a repair cut events out: exams or curations may have been among them."""
+    cuts = [(seq, event) for seq, event in reader.numbered(LogRepaired) if event.cut_first]
+    if cuts:
+        told = [f"event {seq} records that events {_span(event)} were cut out" for seq, event in cuts]
+        detail = f"{'; '.join(told)}: what they held, such as an exam, is not known here"
+        yield Check(name=REPAIRS, ok=True, detail=detail, measured=f"{len(cuts)} cut", seq=cuts[0][0], doubt=True)
+
+
+def _span(event: LogRepaired) -> str:
+    return f"{event.cut_first} to {event.cut_last}" if event.cut_last else f"from {event.cut_first} on"
 
 
 def check_questions(verdict: QuestionsVerdict) -> Check:

@@ -389,6 +389,11 @@ def test_after_a_repair_below_an_exam_the_exam_is_named_does_not_count_and_keeps
     report = verify(examined)
     found = {check.name: check.detail for check in report.checks}
     assert report.ok and found["exam 0002-latest"].startswith("of a state that a repair removed")
+    doubts = {check.name for check in report.checks if check.doubt}
+    assert {"exam 0002-latest", "repairs"} <= doubts and "were cut out" in found["repairs"]
+    states = {ground.claim: ground.state for ground in report.grounds}
+    assert states["nothing was removed from the end or replaced"].startswith("NO: event ")
+    assert "exam 0002-latest" in states["exams ask a frozen state, results are sums of verdicts"].partition("doubts")[2]
     assert [exam.exam for exam in report.exams] == [sat.name for sat in RecordedRun(examined).exams] == ["0001-start"]
     assert examine(examined, questions=5).exam_id == "0003-latest"
     shutil.rmtree(examined.exams_path / "0002-latest")

@@ -95,6 +95,16 @@ def test_an_exam_of_another_state_is_found(examined: Run, tmp_path: Path) -> Non
     assert not exam.ok and exam.detail.startswith("memory differs from the run's log")
 
 
+def test_an_exam_of_a_state_that_the_log_never_had_is_found(examined: Run, tmp_path: Path) -> None:
+    def bent(event: Event) -> Event:
+        return msgspec.structs.replace(event, head_seq=1_000_000)
+
+    forge_exam(examined, tmp_path, instead(ExamOpened, bent))
+    replace(examined.log_path, tmp_path, instead(ExamOpened, bent))
+    exam = checked(examined)[1]
+    assert not exam.ok and exam.detail.startswith("it asks the state after event 1000000, and the log ends with event")
+
+
 def test_an_exam_that_asked_an_evolution_question_is_found(examined: Run, tmp_path: Path) -> None:
     learned = next(LogReader(examined.log_path).of(MemoryAppended)).question_id
     swap = instead(QuestionPlanned, lambda event: msgspec.structs.replace(event, question_id=learned))

@@ -66,7 +66,7 @@ class _Head(msgspec.Struct, frozen=True, array_like=True):
     fingerprint: str
     digests: tuple[Digest, ...]
     dumps: dict[str, dict[int, _Part]]
-    """By name of the view, and within it by number; a dump in one piece is part 0."""
+    """By the name of a view, then by the number of a part; a dump in one piece is part 0."""
 
 
 class _File(NamedTuple):

@@ -66,7 +66,7 @@ class _Side(NamedTuple):
         return self.askings[self.first[memory] : self.first[memory + 1]]
 
     def sums(self, of: NDArray[Any]) -> Ints:
-        """Return for each memory the sum of what its askings have."""
+        """Return for each memory the sum of these values over its askings."""
         sums = np.concatenate(([0], np.cumsum(of[self.askings])))
         found: Ints = sums[self.first[1:]] - sums[self.first[:-1]]
         return found

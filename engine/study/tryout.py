@@ -11,7 +11,6 @@ Rules
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +19,7 @@ import msgspec
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import RUNS_DIR, find_run
+from mage_es.engine.run.exams import PairedDifference
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.study.ring import (
     LOOK_UP,
@@ -30,10 +30,10 @@ from mage_es.engine.study.ring import (
     RingReport,
     RingRow,
     aring,
-    difference_of,
 )
 from mage_es.engine.verbs.data import DataReport, check, tasks_of
 from mage_es.engine.verbs.exam import aexamine
+from mage_es.engine.verbs.exam_report import ExamDifference
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FormDecided
@@ -50,9 +50,9 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `gain` is MAGE against the model without memory, `over_plain` against the nearest cases as a prompt, `over_look_up`
     against the nearest case's answer; `looked_up` is how many held-out questions MAGE answered without a call.
-    `controlled` is how many it got right under `control`, `over_control` MAGE against that: None where MAGE is not
-    better than no memory. `commonest` is that answer and how many questions it fits, if they share a few. `is_gain`:
-    see the rules of this module.
+    `controlled` is how many it got right under `control`, `under_control` that exam minus its own: None where MAGE is
+    not better than no memory. `commonest` is that answer and how many questions it fits, if they share a few.
+    `is_gain`: see the rules of this module.
     """
 
     data: DataReport
@@ -65,7 +65,7 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     shown_over_look_up: Outlook
     control: str
     controlled: int = 0
-    over_control: RingDifference | None = None
+    under_control: ExamDifference | None = None
     commonest: tuple[str, int] | None = None
     is_gain: bool
     looked_up: int
@@ -111,21 +111,19 @@ async def atryout(
     mage = rows[MAGE]
     gain, over_plain, over_look_up = (_difference(mage, each) for each in (NOTHING, PLAIN, LOOK_UP))
     run = find_run(Path(runs_dir), ring.runs[METHODS.index(MAGE)])
-    controlled, over_control, commonest = 0, None, None
+    controlled, under_control, commonest = 0, None, None
     if _outlook(gain) == "better":
-        examine = partial(
-            aexamine,
+        exam = await aexamine(
             run,
             questions=questions,
+            control=control,
             data_dir=data_dir,
             runtime=runtime,
             execution=models and models.execution,
             judge=models and models.judge,
             embedder=models and models.embedder,
         )
-        own, then = await examine(), await examine(control=control)
-        right, under = ({(config.seed, q): is_right for q, is_right in each.answers} for each in (own, then))
-        controlled, over_control, commonest = then.correct, difference_of(right, under, control), then.commonest
+        controlled, under_control, commonest = exam.correct, exam.beside, exam.commonest
     return TryoutReport(
         data=data,
         ring=ring,
@@ -137,10 +135,10 @@ async def atryout(
         shown_over_look_up=_outlook(over_look_up),
         control=control,
         controlled=controlled,
-        over_control=over_control,
+        under_control=under_control,
         commonest=commonest,
-        is_gain=over_control is not None
-        and _outlook(over_control) == "better"
+        is_gain=under_control is not None
+        and _outlook(under_control) == "worse"
         and mage.correct > (commonest[1] if commonest else 0)
         and not data.leaks,
         looked_up=max(0, mage.total - mage.calls),
@@ -157,7 +155,7 @@ def _difference(row: RingRow, other: str) -> RingDifference:
     return next(each for each in row.differences if each.to == other)
 
 
-def _outlook(difference: RingDifference) -> Outlook:
+def _outlook(difference: PairedDifference) -> Outlook:
     if difference.interval.low > 0:
         return "better"
     return "worse" if difference.interval.high < 0 else "level"

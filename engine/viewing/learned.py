@@ -133,7 +133,7 @@ class Learned:
         self._apply(max(0, seq), seq, event)
 
     def resolve(self, asked: Mapping[str, int]) -> None:
-        """Fill in the questions of the memories since the last call, as far as they were asked by now."""
+        """Fill in the questions of memories added since the last call, where these have been asked."""
         self._add_new()
         questions, waiting = self.memories.columns["question"], dict[int, str]()
         for row, name in self._questions.items():
@@ -228,7 +228,7 @@ class Learned:
         self._status(max(0, seq), name)
 
     def _remember(self, things: Sequence[_Thing], node: str) -> None:
-        """Add rows for what was learned, with their nodes, of one kind, and edges."""
+        """Add a row for each thing learned, with a node of this kind and its edges."""
         numbers, names, kinds, types, skills, iterations, phases, texts, questions = zip(*things, strict=True)
         seqs, lines = [max(0, seq) for seq in numbers], list(map(line, texts))
         told = (kinds, types, skills, [None] * len(things), iterations, phases, lines)

@@ -19,6 +19,7 @@ from mage_es.engine.study.cli.baseline import LearnFromOption
 from mage_es.engine.study.cli.ring import OPTIONS, NameOption, ring_table
 
 if TYPE_CHECKING:
+    from mage_es.engine.run.exams import PairedDifference
     from mage_es.engine.study.ring import RingDifference
     from mage_es.engine.study.tryout import Outlook, TryoutReport
 
@@ -102,7 +103,7 @@ def verdict(report: TryoutReport) -> list[str]:
 
 def _taught(report: TryoutReport, of: int) -> Iterator[str]:
     """Yield whether the difference from no memory is a gain, and what else could explain it."""
-    if report.over_control is None:
+    if report.under_control is None:
         yield {
             "worse": "That is a loss: do without the memory.",
             "level": "That shows no gain: more held-out questions would tell a smaller one.",
@@ -115,7 +116,7 @@ def _taught(report: TryoutReport, of: int) -> Iterator[str]:
     else:
         yield "That shows no gain: the memories say which answers there are, not which one is right."
     control = {"permuted": "the answers of its memories exchanged", "shuffled": "the memories of other questions"}
-    yield f"With {control[report.control]} it got {report.controlled}; its own bring {_spread(report.over_control)}."
+    yield f"With {control[report.control]} it got {report.controlled}: {_spread(report.under_control)}."
     if report.commonest:
         answer, right = report.commonest
         yield f"The commonest answer, {answer!r}, fits {right} of {of}."
@@ -126,6 +127,6 @@ def _compared(shown: Outlook, difference: RingDifference) -> str:
     return words[shown] + _spread(difference)
 
 
-def _spread(difference: RingDifference) -> str:
+def _spread(difference: PairedDifference) -> str:
     spread = difference.interval
     return f"{difference.points:+.0f} points (95 % interval {spread.low:+.0f} to {spread.high:+.0f})"

@@ -49,7 +49,7 @@ def test_what_was_learned_is_a_gain_that_goes_when_the_answers_of_memories_are_e
 
 @pytest.mark.parametrize(("shown", "words"), [("worse", "do without the memory"), ("level", "That shows no gain")])
 def test_what_the_interval_does_not_exclude_is_not_called_a_gain(report: TryoutReport, shown: str, words: str) -> None:
-    said = " ".join(verdict(msgspec.structs.replace(report, shown=shown, over_control=None, is_gain=False)))
+    said = " ".join(verdict(msgspec.structs.replace(report, shown=shown, under_control=None, is_gain=False)))
     assert words in said and sum(other in said for other in ("a gain.", "a loss", "no gain")) == 1
 
 

@@ -5,20 +5,24 @@ Rules
       them: in exams, for anchors, for what the gate asks again, and in `ask`. A question to learn from is always asked,
       so that both answers to it are known: that of its nearest cases, none of which is its own, and the model's.
     - The record is kept by task type and by agreement, how many of the nearest cases have the answer of the very
-      nearest: the answer is less reliable if they disagree. A question is recalled if the nearest case was right at
-      least as often as the model on at least LEAST questions of the same agreement; if there are fewer, those of lesser
+      nearest: the answer is less reliable if they disagree. A question is recalled if the nearest case was right more
+      often than the model on at least LEAST questions of the same agreement; if there are fewer, those of lesser
       agreement join them.
+    - Of two that are level the cheaper answers, but only if that is more than luck: the nearest case was right more
+      often than the commonest answer of all cases would be. Two of thirty each says nothing about either.
     - So a recalled question costs nothing, and the record that allows it compares both on the same questions.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import AnswerJudged, Purpose, QuestionPlanned, Recall, RecallCompared, Retrieved
 from mage_es.projections.fold import State
+from mage_es.projections.memory import Index, plain
+from mage_es.projections.slices import computed_of
 
 LEAST = 10
 """How many questions must have been answered both ways."""
@@ -40,7 +44,7 @@ def nearest_answer(state: State, memories: Sequence[Retrieved]) -> NearestAnswer
         for hit, row in rows
         if row.kind != "type_strategy"
     ]
-    return NearestAnswer(answers[0], sum(_same(answer, answers[0]) for answer in answers)) if answers else None
+    return NearestAnswer(answers[0], sum(plain(answer) == plain(answers[0]) for answer in answers)) if answers else None
 
 
 def is_recalled(setting: Setting, state: State, planned: QuestionPlanned) -> bool:
@@ -59,7 +63,21 @@ def is_recalled(setting: Setting, state: State, planned: QuestionPlanned) -> boo
         answered += record.answered
         if questions >= LEAST:
             break
-    return questions >= LEAST and recalled >= answered
+    if questions < LEAST or recalled < answered:
+        return False
+    return recalled > answered or recalled > questions * commonest_share(state, planned.task_type)
+
+
+def commonest_share(state: State, task_type: str) -> float:
+    """Return the share of the commonest answer among the cases of a task type, from 0 to 1; 0 without cases."""
+    slices = [rows for index in get_args(Index) if (rows := state.memory.slice(index, task_type)).ids]
+
+    def counted() -> float:
+        cases = (state.memory.row(name) for rows in slices for name in rows.ids)
+        answers = Counter(plain(row.answer) for row in cases if row.kind != "type_strategy")
+        return max(answers.values(), default=0) / max(answers.total(), 1)
+
+    return computed_of(slices, "commonest", counted) if slices else 0.0
 
 
 def compare(
@@ -76,7 +94,7 @@ def compare(
         if nearest := nearest_answer(state, (*plan.memories, *plan.left_out)):
             key = verdict.task_type, nearest.agreement
             counts[key] += 1
-            recalled[key] += _same(nearest.answer, questions[verdict.question_id].gold)
+            recalled[key] += plain(nearest.answer) == plain(questions[verdict.question_id].gold)
             answered[key] += verdict.correct
     if not counts:
         return []
@@ -92,7 +110,3 @@ def compare(
         for key in sorted(counts)
     )
     return [RecallCompared(iteration=iteration, records=tuple(records))]
-
-
-def _same(answer: str, other: str) -> bool:
-    return answer.strip().casefold() == other.strip().casefold()

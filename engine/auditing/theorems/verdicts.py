@@ -46,6 +46,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerUnanswered,
     ExamOpened,
+    ExamRejudged,
     ModelCalled,
     QuestionPlanned,
     Record,
@@ -84,6 +85,11 @@ def check_scorer(reader: LogReader, given: CheckBasis) -> Check:
         detail = f"exam {other[0].opened.exam} was scored by another scorer ({theirs}) than exam {first} ({ours})"
         measured = f"{len({scorer for _, scorer in scorers})} scorers"
         return Check(name=SCORER, ok=False, detail=detail, measured=measured, bound="1 scorer", seq=other[0].seq)
+    said = [(f"exam {each.opened.exam}", event) for each in records for event in (each.opened, each.scored_by)]
+    if false := next((who for who, event in [("the run", started), *said] if _is_false(event, given)), ""):
+        detail = f"{false} names this package, whose verdicts on the probes are {given.scorer[1][:16]}, with others: "
+        detail += "the record was changed, or a library that the scorer calls is another here"
+        return Check(name=SCORER, ok=False, detail=detail, measured="0 true", bound="1 scorer", seq=1)
     packages = {started.package_sha256, *(record.opened.package_sha256 for record in records)}
     doubts = [f"{len(packages)} releases of the package took part"] if len(packages) > 1 else []
     if not packages <= {package_sha256()}:
@@ -159,9 +165,24 @@ class _Again:
 
 def _at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
     """Return what one log is checked with, given what it says about the package and the scorer of its time."""
-    is_release, scorer = event.package_sha256 in ("", package_sha256()), scorer_of(event)
-    is_scorer = given.world is None or not event.package_sha256 or scorer == given.scorer
+    is_release = event.package_sha256 in ("", package_sha256())
+    is_unknown = given.world is None or not event.package_sha256
+    is_scorer = is_unknown or scorer_of(event) == given.scorer or _is_false(event, given)
     return msgspec.structs.replace(given, is_release=is_release, is_scorer=is_scorer)
+
+
+def _is_false(event: RunStarted | ExamOpened | ExamRejudged, given: CheckBasis) -> bool:
+    """Return whether what an event says of its scorer cannot be true.
+
+    package    verdicts on probes
+    the same   the same   prompts, stand-ins' replies and verdicts are compared
+    the same   others     false: one package scores a reply in one way (the user's own scorer can be edited, and is
+                          known by its file)
+    another    the same   verdicts are compared; prompts and stand-ins' replies may have been made otherwise
+    another    others     its scorer may have been another: verdicts that differ are a doubt
+    """
+    is_ours = given.scorer[0] == "" and given.scorer[1] != ""
+    return is_ours and event.package_sha256 == package_sha256() and scorer_of(event) != given.scorer
 
 
 def _regolded(reader: LogReader, world: World | None) -> str:

@@ -108,7 +108,7 @@ def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[C
     if problem := _regolded(reader, given.world):
         yield Check(name=NAME, ok=False, detail=problem, bound=BOUND)
     state, exams = State(), dict[str, Check]()
-    given_own = _at(given, first_event(reader))
+    given_own = basis_at(given, first_event(reader))
     own, asked_anew = Recount(given_own), list(asked_again(run, reader))
     again = _Again(run, reader, given_own) if asked_anew else None
     problem, seq, inherited = "", 0, last_inherited(reader)
@@ -116,7 +116,7 @@ def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[C
     def examine(record: ExamRecord) -> None:
         with suppress(LogError):  # `check_inference` says what is wrong with it
             events = list(record.log(run).records())
-            exams[record.opened.exam] = _exam(record, events, state, _at(given, record.opened))
+            exams[record.opened.exam] = _exam(record, events, state, basis_at(given, record.opened))
 
     # Each belongs to the state after an event of the run; the last of them comes first.
     waiting: list[tuple[int, Callable[[], None]]] = [
@@ -163,7 +163,7 @@ class _Again:
             yield self._answers.check(f"{NAME} {ASKED_AGAIN}", self._problem, self._seq if self._problem else 0)
 
 
-def _at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
+def basis_at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
     """Return what one log is checked with, given what it says about the package and the scorer of its time."""
     is_release = event.package_sha256 in ("", package_sha256())
     is_unknown = given.world is None or not event.package_sha256

@@ -16,6 +16,7 @@ from mage_es.events.care import RepairReport, plan_repair, repair_log, verify_lo
 from mage_es.events.disk import LocalFileSystem
 from mage_es.events.errors import LogError
 from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import IterationClosed
 
 _NO_RECORD = ("snapshots", "replays", "beginning", "examining", "in-flight")
 
@@ -42,7 +43,7 @@ def repair(run: Run, *, confirmed: bool) -> RepairReport:
             tuple(problem.replace(str(copy.path), str(run.path)) for problem in told)
             for told in (found.left, found.mends)
         )
-        return msgspec.structs.replace(plan, left=left, mends=mends, exams=found.exams)
+        return msgspec.structs.replace(plan, left=left, mends=mends, exams=found.exams, closed=found.closed)
 
 
 def _copied(source: str, target: str) -> None:
@@ -67,6 +68,8 @@ def _verified(run: Run, report: RepairReport) -> RepairReport:
     report = msgspec.structs.replace(report, left=tuple(f"{check.name}: {check.detail}" for check in failed))
     if not report.problems:
         return report
-    known = {record.opened.exam for record in exam_records(LogReader(run.log_path))}
+    reader = LogReader(run.log_path)
+    known = {record.opened.exam for record in exam_records(reader)}
     exams = (exam.path.name for exam in run.exams())
-    return msgspec.structs.replace(report, exams=tuple(name for name in exams if name not in known))
+    closed = max((event.iteration for event in reader.of(IterationClosed)), default=-1)
+    return msgspec.structs.replace(report, closed=closed, exams=tuple(name for name in exams if name not in known))

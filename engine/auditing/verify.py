@@ -34,8 +34,9 @@ from mage_es.engine.auditing.theorems.registered import check_registered
 from mage_es.engine.auditing.theorems.replay import check_replay
 from mage_es.engine.auditing.theorems.reproof import check_reproof
 from mage_es.engine.auditing.theorems.requests import check_requests
+from mage_es.engine.auditing.theorems.settings import check_settings
 from mage_es.engine.auditing.theorems.target_leaks import check_target_leaks
-from mage_es.engine.auditing.theorems.verdicts import basis_of, check_scorer, check_verdicts
+from mage_es.engine.auditing.theorems.verdicts import basis_at, basis_of, check_scorer, check_verdicts
 from mage_es.engine.config import parse
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import last_inherited
@@ -173,6 +174,7 @@ def _theorems(
     yield from check_keys(reader)
     if started and stored.ok:
         basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), rebuilt=rebuilt)
+        yield check_settings(reader, started, basis_at(basis, started))
         yield check_scorer(reader, basis)
         yield from check_verdicts(run, reader, basis)
         yield check_paraphrases(reader, basis)

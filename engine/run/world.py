@@ -42,6 +42,7 @@ from mage_es.events.segments.questions import named
 from mage_es.events.vocabulary import (
     BaselineStarted,
     ColumnRole,
+    LogRepaired,
     Phase,
     Purpose,
     RunInherited,
@@ -274,6 +275,13 @@ def first_event(reader: LogReader) -> RunStarted:
     """Return the `run.started` of a log. Raises `PrerequisiteError` for a run that ended before it."""
     if started := next(reader.of(RunStarted, since=1), None):
         return started
+    cut = next((event for event in reader.of(LogRepaired) if event.cut_first == 1), None)
+    if cut is not None:
+        many = f"its first {cut.cut_last} events" if cut.cut_last else "all its events"
+        raise PrerequisiteError(
+            f"A repair cut {many} out of the log of {reader.run}, so nothing is left to continue: restore the run from "
+            f"a backup, or start another. The bytes that were cut out are in its folder log/quarantine."
+        )
     raise PrerequisiteError(
         f"The run {reader.run} ended before its first event: start it again, with --run-id {reader.run}."
     )

@@ -58,6 +58,7 @@ from mage_es.events.vocabulary import (
     Phase,
     QuestionPlanned,
     QuestionsReasked,
+    Record,
     RunStarted,
     Tier,
 )
@@ -67,6 +68,8 @@ from mage_es.projections.texts import Texts
 
 Replies = Mapping[tuple[Tier, str], ModelCalled]
 """Replies on record, by tier and the hash of the request."""
+_PLACE = 16
+"""By how many bits the place of a repetition is above the ordinals of its facts."""
 
 
 class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
@@ -417,5 +420,10 @@ class _Book:
 def _apart(name: str, drafts: Sequence[Draft]) -> list[Draft]:
     """Return drafts whose identity also depends on the repetition's name: a question is asked again without one memory,
     and without another."""
-    place = int.from_bytes(blake2b(name.encode(), digest_size=5).digest()) << 16
+    place = int.from_bytes(blake2b(name.encode(), digest_size=5).digest()) << _PLACE
     return [msgspec.structs.replace(draft, ordinal=draft.ordinal + place) for draft in drafts]
+
+
+def place_of(record: Record) -> int:
+    """Return what the facts of one repetition have in common."""
+    return record.ordinal >> _PLACE

@@ -34,9 +34,11 @@ class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with a log, and what is, or would be, lost by cutting it to its last whole prefix.
 
     The prefix ends with event `whole_seq`. `lost_first` is 0 if no event is lost, `lost_last` if nothing shows how far
-    the log went. `done` is whether the log was cut; `head_seq` and `head_chain` are its current ones. The caller adds
-    what verifying the repaired log showed: `left`, which a repair cannot fix, `mends`, which opening the log fixes
-    without a cut, and the `exams` that no longer count because their record was cut off.
+    the log went; `reached` is the last iteration that what is lost shows, -1 if none. `done` is whether the log was
+    cut; what is cut out is in the folder `kept`; `head_seq` and `head_chain` are its current ones. The caller adds what
+    verifying the repaired log showed: `left`, which a repair cannot fix, `mends`, which opening the log fixes without a
+    cut, the last iteration `closed` in what is left (-1: none), and the `exams` that no longer count because their
+    record was cut off.
     """
 
     problems: tuple[str, ...]
@@ -47,16 +49,26 @@ class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
     done: bool
     head_seq: int
     head_chain: str
+    kept: str = ""
+    reached: int = -1
+    closed: int = -1
     left: tuple[str, ...] = ()
     mends: tuple[str, ...] = ()
     exams: tuple[str, ...] = ()
+
+    @property
+    def lost(self) -> str:
+        """How many events are, or would be, lost: a number, `all` if nothing shows how many, or "" for none."""
+        if not self.lost_first:
+            return ""
+        return str(self.lost_last - self.lost_first + 1) if self.lost_last else "all"
 
 
 def plan_repair(path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabulary | None = None) -> RepairReport:
     """Return what `repair_log` would do; nothing is changed. Raises `UsageError` (not a log), `LogDamaged` (FORMAT)."""
     fs, layout = fs or LocalFileSystem(), Layout(path)
     found = survey(fs, layout, vocabulary or Vocabulary.default)
-    return _report(found, _cuts(fs, layout, found.scraps), found.head, done=False)
+    return _report(layout, found, _cuts(fs, layout, found.scraps), found.head, done=False)
 
 
 def repair_log(
@@ -82,7 +94,7 @@ def _repair(
     cuts = _cuts(fs, layout, found.scraps)
     # Opening the log fixes this by itself; a repair would only lose the tail.
     if not found.problems:
-        return _report(found, cuts, found.head, done=False)
+        return _report(layout, found, cuts, found.head, done=False)
     for folder in (layout.segments, layout.quarantine, layout.wals):
         fs.make_folder(folder)
     for scrap, cut in zip(found.scraps, cuts, strict=True):
@@ -100,7 +112,7 @@ def _repair(
     # HEAD last: with the old one the log stays refused, so an interrupted repair can run again.
     write_new(fs, layout.head, pack(HeadNote(seq=head.seq, chain=head.chain)))
     lock.publish(head.seq)
-    return _report(found, cuts, head, done=True)
+    return _report(layout, found, cuts, head, done=True)
 
 
 def _records_of(found: Survey, cuts: Sequence[CutOut], now: int, vocabulary: Vocabulary) -> tuple[bytes, Head]:
@@ -134,7 +146,7 @@ def _cuts(fs: FileSystem, layout: Layout, scraps: Sequence[Scrap]) -> list[CutOu
     ]
 
 
-def _report(found: Survey, cuts: Sequence[CutOut], head: Head, *, done: bool) -> RepairReport:
+def _report(layout: Layout, found: Survey, cuts: Sequence[CutOut], head: Head, *, done: bool) -> RepairReport:
     return RepairReport(
         problems=found.problems,
         whole_seq=found.head.seq,
@@ -144,4 +156,6 @@ def _report(found: Survey, cuts: Sequence[CutOut], head: Head, *, done: bool) ->
         done=done,
         head_seq=head.seq,
         head_chain=head.chain,
+        kept=str(layout.quarantine),
+        reached=found.reached,
     )

@@ -9,6 +9,8 @@ Rules
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -21,10 +23,11 @@ from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Listing, Range
 from mage_es.events.disk.lock import watermark
 from mage_es.events.errors import LogDamaged, LogError, UnknownEvent
-from mage_es.events.facts import SegmentSealed, Vocabulary
+from mage_es.events.facts import Record, SegmentSealed, Vocabulary
 from mage_es.events.log.recovery import read_format, read_head, require_bound
 from mage_es.events.segments.sealed import SealedEvents, seals_in
 from mage_es.events.segments.sealing import is_sealed_as
+from mage_es.events.wal.bodies import FrameReader
 
 
 class Scrap(NamedTuple):
@@ -41,7 +44,8 @@ class Survey(NamedTuple):
     `head` ends the whole prefix; `problems` says why the log cannot be opened as it is, and is empty if it can. `lost`
     are the events that were recorded after it: `Range(0, 0)` for none, its last being 0 if that is unknown. `last_wal`
     is the write-ahead file to continue, of which `kept` is whole. `unrecorded` is the newest segment's hash if the
-    prefix does not record it.
+    prefix does not record it. `reached` is the last iteration that a lost event shows to anyone who can read it; -1 for
+    none.
     """
 
     about: Format
@@ -52,6 +56,7 @@ class Survey(NamedTuple):
     last_wal: int
     kept: bytes
     unrecorded: SegmentSealed | None
+    reached: int
 
 
 def survey(fs: FileSystem, layout: Layout, vocabulary: Vocabulary) -> Survey:
@@ -69,6 +74,7 @@ class _Surveyor:
         self._problems: list[str] = []
         self._scraps: list[Scrap] = []
         self._known = 0  # the last event that anything mentions
+        self._reached = -1
         self._is_cut = False  # whether there was more, even if nothing shows how much
         self._tails: dict[int, list[wal.Frame]] = {}
         self._sealed_again: list[Range] = []  # segments that opening rebuilds
@@ -111,6 +117,7 @@ class _Surveyor:
             last_wal=last,
             kept=contents[last][: _size(self._tails[last])] if last in self._tails else b"",
             unrecorded=unrecorded,
+            reached=self._reached,
         )
 
     def _sealed(self, listing: Listing, contents: dict[int, bytes]) -> SealedEvents:
@@ -173,6 +180,8 @@ class _Surveyor:
             self._drop(self._layout.segment(span), follows=span.first == self._head.seq + 1)
             self._scrap_vectors(span)
             self._known = max(self._known, span.last)
+            with suppress(LogError):
+                self._note(sealed.open(span).records(span))
 
     def _drop_files(self, contents: dict[int, bytes], kept: list[Range]) -> None:
         ends = {span.first: span.last for span in kept}
@@ -201,6 +210,11 @@ class _Surveyor:
     def _note_frames(self, data: bytes, offset: int) -> None:
         while (frame := wal.frame_after(data, offset)) is not None:
             self._known, offset = max(self._known, frame.last), frame.offset
+            with suppress(LogError):
+                self._note(FrameReader(self._vocabulary).records(frame, self._about.run))
+
+    def _note(self, records: Iterable[Record]) -> None:
+        self._reached = max(self._reached, *(record.iteration for record in records))
 
     def _unrecorded(self, sealed: SealedEvents, kept: list[Range]) -> SegmentSealed | None:
         # Opening the log records it again if its write-ahead file is there and stays.

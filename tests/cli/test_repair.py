@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +33,7 @@ def test_a_repair_shows_the_loss_first_and_changes_nothing(mage: Command, runs_d
     outcome = mage("verify", "first", "--repair")
     assert outcome.code == 1
     assert "would be lost" in outcome.out and "is missing" in outcome.out
-    assert "Nothing has changed" in outcome.err and "Next: mage-es verify first --repair --yes" in outcome.err
+    assert "Nothing has changed" in outcome.err and "Next: mage-es verify first --repair --lose " in outcome.err
     assert before == {file: file.read_bytes() for file in (runs_dir / "first").rglob("*") if file.is_file()}
 
 
@@ -43,8 +44,8 @@ def test_a_repaired_run_verifies_and_goes_on(mage: Command, runs_dir: Path) -> N
     assert "mage-es verify first --repair" in mage("verify", "first").err
     refused = mage("resume", "first")
     assert refused.code == 5 and "mage-es verify RUN --repair" in refused.err
-    outcome = mage("verify", "--repair", "--yes", "--json")
-    assert outcome.code == 0
+    outcome = mage("verify", "--repair", "--lose", "1", "--json")
+    assert outcome.code == 1
     report = json.loads(outcome.out)
     assert report["done"] and report["lost_first"] == report["whole_seq"] + 1
     assert mage("verify", "first").code == 0
@@ -55,7 +56,36 @@ def test_a_repaired_run_verifies_and_goes_on(mage: Command, runs_dir: Path) -> N
     assert again.code == 0 and "nothing to repair" in again.out
 
 
-@pytest.mark.parametrize("words", [("--yes",), ("--repair", "--head", "0123456789abcdef"), ("--repair", "--key", "k")])
+@pytest.mark.slow
+def test_a_cut_takes_events_only_where_their_number_is_given_and_says_what_goes_and_where_it_is_kept(
+    mage: Command, runs_dir: Path
+) -> None:
+    """One flipped bit in the first segment takes all that comes after it."""
+    log = runs_dir / "first" / "log"
+    first = min(path for path in (log / "seg").iterdir() if ".vec." not in path.name)
+    data = bytearray(first.read_bytes())
+    data[len(data) // 2] ^= 4
+    first.write_bytes(data)
+    before = {file: file.read_bytes() for file in log.rglob("*") if file.is_file() and file.name != "LOCK"}
+    shown = mage("verify", "first", "--repair")
+    lost = re.search(r"Events 1 to (\d+), \1 in all, would be lost\. No iteration is left\.", shown.out)
+    assert lost and "No other file of the run has these events" in shown.err
+    folder = (log / "quarantine").relative_to(runs_dir.parent)
+    assert f"would be kept in {folder};" in shown.out
+    for words in (("--yes",), ("--lose", "3"), ("--lose", "all"), ("--yes", "--lose", "3")):
+        assert mage("verify", "first", "--repair", *words).code == 1
+        assert before == {file: file.read_bytes() for file in before}, words
+    done = mage("verify", "first", "--repair", "--lose", lost[1])
+    assert done.code == 1 and f"is kept in {folder};" in done.out
+    kept = [file.read_bytes() for file in (log / "quarantine").iterdir()]
+    assert all(before[file] in kept for file in before if file.parent.name == "seg")
+    resumed = mage("resume", "first")
+    assert resumed.code != 0 and f"A repair cut its first {lost[1]} events out of the log" in resumed.err
+
+
+@pytest.mark.parametrize(
+    "words", [("--yes",), ("--lose", "3"), ("--repair", "--head", "0123456789abcdef"), ("--repair", "--key", "k")]
+)
 def test_options_that_do_not_go_together_are_refused_and_change_nothing(
     mage: Command, runs_dir: Path, words: tuple[str, ...]
 ) -> None:
@@ -69,8 +99,9 @@ def test_a_repair_names_the_exams_that_it_cuts_off_and_what_it_cannot_mend(mage:
     log = runs_dir / "first" / "log"
     segments = sorted(path for path in (log / "seg").iterdir() if ".vec." not in path.name)
     segments[-1].write_bytes(b"")  # the events since the run's end: the exam's record
-    for outcome, code in ((mage("verify", "first", "--repair"), 1), (mage("verify", "first", "--repair", "--yes"), 0)):
-        assert outcome.code == code and "no longer count: 0001-latest" in outcome.out
+    shown = mage("verify", "first", "--repair")
+    for outcome in (shown, mage(*shown.err.partition("Next: mage-es ")[2].split())):
+        assert outcome.code == 1 and "no longer count: 0001-latest" in outcome.out
     verified = mage("verify", "first")
     assert verified.code == 0 and "of a state that a repair removed" in verified.out
     again = mage("exam", "first", "--questions", "3", "--json")

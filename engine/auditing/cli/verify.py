@@ -23,6 +23,7 @@ EXAMPLES = examples(
     "mage-es verify RUN --head 5c0f0e8a9d1b7f43",
     "mage-es verify RUN --key example.org/audit+KEY",
     "mage-es verify RUN --repair",
+    "mage-es verify RUN --repair --lose 814",
 )
 
 
@@ -54,27 +55,34 @@ def verify(
             "--repair", help="Show what would be lost by truncating a damaged log after its last intact event."
         ),
     ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="With --repair: truncate it. The bytes are kept in log/quarantine.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --repair: do it if no event is lost.")] = False,
+    lose: Annotated[
+        str,
+        typer.Option(
+            metavar="N|all",
+            help="With --repair: truncate it, although N events are lost, as many as --repair shows. Their bytes are "
+            "kept in log/quarantine.",
+        ),
+    ] = "",
 ) -> None:
     """Verify every byte of a run and every theorem on its log, and score every answer again.
 
     A doubt is not a failure: its detail says what is odd, or could not be checked here. Exits with 5 if bytes are not
     what was written, or with 1 if another check fails. If you have a backup of a damaged run, restore that. Otherwise
-    --repair shows what would be lost and exits with 1; with --yes it truncates the log and verifies what is left. It
-    exits with 5 if a repair cannot fix everything.
+    --repair shows which events, iterations and exams would be lost and exits with 1; with --lose and their number it
+    truncates the log, verifies what is left and exits with 1, or with 5 if a repair cannot fix everything. What loses
+    no event is mended with --yes.
     """
     from mage_es.engine.auditing.theorems.target_leaks import NAME as TARGET_LEAKS
     from mage_es.engine.auditing.verify import verify as verify_run
 
-    if yes and not repair:
-        raise UsageError("--yes goes with --repair: verifying alone changes nothing.")
+    if (yes or lose) and not repair:
+        raise UsageError("--yes and --lose go with --repair: verifying alone changes nothing.")
     if repair and (head or key or parent):
         raise UsageError("--repair takes no --head, --key or --parent: repair the run, then verify it with them.")
     found = settings.find_run(run)
     if repair:
-        _repair(found, yes=yes, settings=settings, out=out)
+        _repair(found, yes=yes, lose=lose, settings=settings, out=out)
         return
     report = verify_run(found, head=head, keys=key or (), parent=parent, data_dir=settings.data_dir)
     head_line = [f"head {report.head}"] if report.head else []  # unknown where the end of the log is damaged
@@ -94,20 +102,34 @@ def verify(
     out.next(settings.again("runs", "show", report.run_id))
 
 
-def _repair(run: Run, *, yes: bool, settings: Settings, out: Output) -> None:
+def _repair(run: Run, *, yes: bool, lose: str, settings: Settings, out: Output) -> None:
+    """Show a repair, and do it if what it loses was confirmed.
+
+    No tool that repairs what people cannot get back does so on a bare yes: `git fsck` changes nothing, `sqlite3
+    .recover` writes beside the damaged file, `zpool import -F` is another word than `import`. And e2fsck exits with 1
+    where it has corrected something, so that a script does not go on as if nothing had happened.
+    """
     from mage_es.engine.auditing.repair import repair
 
-    report = repair(run, confirmed=yes)
-    out.report(report, *_shown(report, run.id, done=yes))
-    if not yes and (report.problems or report.mends):
+    report = repair(run, confirmed=False)
+    is_wanted = lose == report.lost if report.lost else yes
+    if is_wanted:
+        report = repair(run, confirmed=True)
+    out.report(report, *_shown(report, run.id, done=is_wanted))
+    if not is_wanted and (report.problems or report.mends):
         instead = " If you have a backup of the run, restore that instead." if report.problems else ""
+        instead = f" No other file of the run has these events.{instead}" if report.lost else instead
         out.say(f"Nothing has changed.{instead}")
-        out.next(settings.again("verify", run.id, "--repair", "--yes"))
+        out.next(
+            settings.again("verify", run.id, "--repair", *(("--lose", report.lost) if report.lost else ("--yes",)))
+        )
         raise typer.Exit(MageError.exit_code)
     if report.left:
         out.next(settings.again("verify", run.id))
         raise typer.Exit(LogDamaged.exit_code)
     out.next(settings.again("verify", run.id), settings.again("resume", run.id))
+    if report.lost:
+        raise typer.Exit(MageError.exit_code)
 
 
 def _shown(report: RepairReport, run_id: str, *, done: bool) -> list[TextTable | str]:
@@ -121,18 +143,28 @@ def _shown(report: RepairReport, run_id: str, *, done: bool) -> list[TextTable |
         return [f"Run {run_id}: {well}, the log opens (head {report.head_chain}).", *rest]
     verb = "was" if report.done else "would be"
     lost = f"No event {verb} lost."
-    if report.lost_first:
-        last = f"to {report.lost_last}" if report.lost_last else "on (their number is unknown)"
-        lost = f"Events {report.lost_first} {last} {'were' if report.done else verb} lost."
+    if report.lost:
+        last = f"to {report.lost_last}, {report.lost} in all," if report.lost_last else "on (their number is unknown)"
+        lost = f"Events {report.lost_first} {last} {'were' if report.done else verb} lost.{_iterations(report)}"
     problems = TextTable(f"Run {run_id}: what is wrong", ("problem",), [(problem,) for problem in report.problems])
     whole = f"Whole up to event {report.whole_seq}." if report.whole_seq else "Nothing of it is whole."
     parts: list[TextTable | str] = [problems, f"{whole} {lost}"]
     if report.cuts:
         rows = [(cut.file, str(cut.offset), str(cut.bytes), cut.kept_in) for cut in report.cuts]
-        parts.append(TextTable("Cut out", ("file", "from byte", "bytes", "kept in log/quarantine as"), rows))
+        parts.append(TextTable("Cut out", ("file", "from byte", "bytes", "kept as"), rows))
+        verb = "is" if report.done else "would be"
+        parts.append(f"What is cut out {verb} kept in {report.kept}; nothing deletes it there.")
     if report.exams:
         names = ", ".join(report.exams)
         parts.append(f"The log's record of these exams is cut off, so that they no longer count: {names}.")
     if report.done:
         parts.append(f"Repaired, as event {report.head_seq} records; head {report.head_chain}")
     return [*parts, *rest]
+
+
+def _iterations(report: RepairReport) -> str:
+    """Return which iterations are lost, as far as what is cut out shows."""
+    first, last = report.closed + 1, report.reached
+    if first <= last:
+        return f" With them {f'goes iteration {first}' if first == last else f'go iterations {first} to {last}'}."
+    return f" The last iteration that is left is {report.closed}." if report.closed >= 0 else " No iteration is left."

@@ -3,17 +3,23 @@ or a question of the run on the state of a closed iteration, with only memories 
 
 The run's own log names its head whenever something was asked, so none of that can be removed, and the recorded results
 follow from its content: the pairs of memories are counted again, and where an answer flips, both answers are there, and
-their prompts differ in the named memory. `theorems/requests.py` checks the request of each of its calls.
+their prompts differ in the named memory. `theorems/requests.py` checks the request of each of its calls, and
+`theorems/verdicts.py` scores its answers again.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import product
+from typing import NamedTuple
 
 from mage_es.engine.auditing.theorems.log import problems_of
 from mage_es.engine.rules.effect import WANTED, Prompted, PromptKey, asked_without, askings, reasked
 from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.check import Check
+from mage_es.engine.session.reasking import place_of
 from mage_es.events.care import verify_log
+from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerFlipped,
@@ -25,6 +31,7 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     QuestionPlanned,
     QuestionsReasked,
+    Record,
 )
 from mage_es.projections.fold import State, fold
 
@@ -69,6 +76,43 @@ def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
     yield Check(
         name=NAME, ok=is_cut or not problem, detail=detail, measured=measured, bound=BOUND, seq=seq, doubt=is_cut
     )
+
+
+class AskedAgain(NamedTuple):
+    """What was asked again together, on the state after event `seq` of the run; `may_reword` if with another
+    instruction."""
+
+    seq: int
+    records: Sequence[Record]
+    may_reword: bool
+
+
+def asked_again(run: Run, reader: LogReader) -> Iterator[AskedAgain]:
+    """Yield everything that was asked again, but not what `check_reasked` finds to be no question of the run."""
+    if run.reasked not in run.parts():
+        return
+    named = [event for _, event in reader.numbered(QuestionsReasked)]
+    asked = {each.key: each.seq for each in askings(reader.records({QuestionPlanned, BundleTrimmed, AnswerJudged}))}
+    ends, together = _ends(reader), defaultdict[tuple[int, str, int], list[Record]](list)
+    with suppress(LogError):  # `check_reasked` says what is wrong with it
+        for record in LogReader(run.reasked.log_path).records():
+            together[record.iteration, record.phase, place_of(record)].append(record)
+    for records in together.values():
+        plans = [(each.seq, each.event) for each in records if isinstance(each.event, QuestionPlanned)]
+        seqs = [ends.get(plan.iteration) if _is_on_state(plan) else asked.get(_key(plan)) for _, plan in plans]
+        known = [seq for seq in seqs if seq]
+        if known and len(known) == len(seqs):
+            verb = next((event.verb for event in named if plans[0][0] <= event.head_seq), "gepa")
+            yield AskedAgain(max(known), records, may_reword=verb == "gepa" and _is_on_state(plans[0][1]))
+
+
+def _key(event: QuestionPlanned | AnswerJudged | AnswerUndecided) -> PromptKey:
+    return event.iteration, event.purpose, event.question_id
+
+
+def _ends(reader: LogReader) -> dict[int, int]:
+    """Return the event that ended each iteration."""
+    return {marker.number: seq for marker, seq in reader.markers().items() if marker.kind == "iteration"}
 
 
 def _unfounded(own: LogReader, found: Sequence[Prompted], named: Sequence[tuple[int, QuestionsReasked]]) -> str:
@@ -128,7 +172,7 @@ def _problem(reader: LogReader, own: LogReader, found: Sequence[Prompted]) -> tu
     for record in own.records({QuestionPlanned, AnswerJudged, AnswerUndecided}):
         event = record.event
         assert isinstance(event, QuestionPlanned | AnswerJudged | AnswerUndecided)
-        key = (event.iteration, event.purpose, event.question_id)
+        key = _key(event)
         if not isinstance(event, QuestionPlanned):
             if (key, record.ordinal) not in planned:
                 return f"the answer to {event.question_id} has no prompt before it", record.seq
@@ -157,7 +201,7 @@ def _unlearned(reader: LogReader, plans: Sequence[tuple[int, QuestionPlanned]]) 
     ("", 0) if nothing."""
     if not plans:
         return "", 0
-    ends = {marker.number: seq for marker, seq in reader.markers().items() if marker.kind == "iteration"}
+    ends = _ends(reader)
     questions, state = {each.id for each in reader.questions()[0]}, State()
     for seq, planned in sorted(plans, key=lambda plan: (plan[1].iteration, plan[0])):
         if planned.iteration not in ends:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,6 +25,7 @@ from mage_es.engine.seams.plugins import verb
 from mage_es.engine.seams.spec import is_embedded
 from mage_es.engine.session.course_choice import is_learned, planned_course
 from mage_es.engine.session.judge import judged
+from mage_es.engine.session.reasking import Replies
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, MageError, UsageError
 from mage_es.events.facts.private import ERASED, PREFIX, is_erased
@@ -52,6 +54,7 @@ ANOTHER = "recorded with another release of this package"
 SCORER_GONE = "scored by another scorer than the one that is here, which says something else"
 _NO_GOLD = "this copy was made without right answers"
 _ERASED = "a text of theirs was erased"
+_REWORDED = "asked with another instruction than the run's, and the reply is not beside the plan"
 
 _Settled = AnswerJudged | AnswerUnanswered | AnswerUndecided
 _Key = tuple[int, str, str]
@@ -89,14 +92,23 @@ class _Asking:
     def __init__(self, planned: QuestionPlanned, course: Course | None, first: Move | Finish | None) -> None:
         self.planned, self.course, self.first = planned, course, first
         self.facts: list[Event] = []
+        self.is_reworded = False
         self.unchecked = ""
 
 
 class Recount:
     """The answers of one log. `execution` and `judge` are the models that an exam names; in a run any model may
-    answer."""
+    answer. `replies` are those of other logs, which are not asked for again when a question is."""
 
-    def __init__(self, given: CheckBasis, *, exam: str = "", execution: str = "", judge: str | None = None) -> None:
+    def __init__(
+        self,
+        given: CheckBasis,
+        *,
+        exam: str = "",
+        execution: str = "",
+        judge: str | None = None,
+        replies: Replies = MappingProxyType({}),
+    ) -> None:
         self._exam, self._rebuilt, self._is_scorer = exam, given.rebuilt, given.is_scorer
         self._world, self._is_release, self._execution = given.world, given.is_release, execution
         self._judge = judge if judge is not None or given.world is None else given.world.setting.config.judge
@@ -107,7 +119,9 @@ class Recount:
         if is_embedded(execution) and given.is_release:
             with suppress(UsageError):  # a log can name anything
                 self._player = open_model(execution, "execution")
-        self._right: dict[str, bool] = {}
+        self._replies, self._right = replies, dict[str, bool]()
+        self.may_reword = False
+        """Whether what comes next may have been asked with another instruction (`mage_es.gepa`)."""
         self.settled: list[_Settled] = []
         self.made: dict[str, AnswerJudged] = {}
         """The verdicts that the current scorer gives."""
@@ -215,7 +229,8 @@ class Recount:
         if planned.routing_arm == RECALL and world.has_gold and not is_recalled(world.setting, state, planned):
             return "its answer was recalled, which the record of recall did not allow"
         made = sha256_text(first.request.text) if isinstance(first, Ask) and first.tier == "execution" else ""
-        if made != planned.prompt_sha256:
+        asking.is_reworded = self.may_reword and made != planned.prompt_sha256
+        if made != planned.prompt_sha256 and not asking.is_reworded:
             shown = first.request.text if isinstance(first, Ask) else ""
             told = planned.prompt_sha256[:16] or "none"
             return self._differs(
@@ -265,13 +280,15 @@ class Recount:
         """Return what is wrong with which model replied; this needs only the log."""
         calls = [fact for fact in asking.facts if isinstance(fact, ModelCalled)]
         is_replied = any(call.tier == "execution" for call in calls)
-        if not is_replied and asking.planned.routing_arm != RECALL and not isinstance(settled, AnswerUnanswered):
+        needs_reply = asking.planned.routing_arm != RECALL and not isinstance(settled, AnswerUnanswered)
+        if needs_reply and not is_replied and not self._replies:
             return "it has a verdict, and no reply of a model is on record"
         if self._execution:
-            named = {"execution": self._execution, "judge": self._judge}
+            named = {"execution": self._execution, **({"judge": self._judge} if self._exam else {})}
             for call in calls:
-                if call.model != named[call.tier]:
-                    return f"{call.model} replied ({call.tier}), and the exam names {named[call.tier] or 'no model'}"
+                if call.model != named.get(call.tier, call.model):
+                    who = "the exam" if self._exam else "the run"
+                    return f"{call.model} replied ({call.tier}), and {who} names {named[call.tier] or 'no model'}"
         return ""
 
     def _led(self, asking: _Asking, settled: _Settled) -> str:
@@ -279,7 +296,7 @@ class Recount:
         assert asking.first is not None and asking.course is not None
         move, used = asking.first, list[Event]()
         while not isinstance(move, Finish):
-            fact = _fact_of(move, asking)
+            fact = _fact_of(move, asking, self._replies)
             if fact is None:
                 return self._missing_fact(move, asking)
             used.append(fact)
@@ -289,7 +306,7 @@ class Recount:
             if isinstance(move, Ask) and isinstance(fact, ModelCalled) and move.tier == "execution":
                 if self._rebuilt is not None and self._world:
                     self._rebuilt.append(RebuiltCall(self._world, self._exam, asking.planned, move.request, fact))
-                if problem := self._otherwise_replied(move.request, fact):
+                if not asking.is_reworded and (problem := self._otherwise_replied(move.request, fact)):
                     return problem
             assert isinstance(fact, Fact)
             move = advance(asking.course, fact)
@@ -308,6 +325,9 @@ class Recount:
             if isinstance(fact, ModelCalled | CallFailed)
             and (fact.tier, fact.about, fact.attempt) == (move.tier, move.about, move.attempt)
         ]
+        if asking.is_reworded:
+            asking.unchecked = _REWORDED
+            return ""
         if not same:
             return f"no reply of the {move.tier} model is on record for {move.about}"
         if is_erased(same[0].request_sha256):
@@ -367,15 +387,17 @@ def _tried(work: Callable[[], str], asking: _Asking, otherwise: str) -> str:
         return f"{otherwise} ({type(error).__name__}: {error})"
 
 
-def _fact_of(move: Move, asking: _Asking) -> Event | None:
-    """Return a move's fact from the log, as a session would look it up."""
+def _fact_of(move: Move, asking: _Asking, replies: Replies) -> Event | None:
+    """Return a move's fact from the log, as a session would look it up; `replies` are those of other logs."""
     facts, purpose = asking.facts, asking.planned.purpose
+    same = -1 if asking.is_reworded else None  # all but the hash of the request
     match move:
         case Ask():
             key = (move.tier, move.purpose or purpose, move.about, move.attempt, move.request.sha256)
-            calls = [f for f in facts if isinstance(f, ModelCalled | CallFailed) and _key_of(f) == key]
+            calls = [f for f in facts if isinstance(f, ModelCalled | CallFailed) and _key_of(f)[:same] == key[:same]]
             return (
                 next((call for call in calls if isinstance(call, ModelCalled)), None)
+                or replies.get((move.tier, move.request.sha256))
                 or trimming_of(move, [f for f in facts if isinstance(f, BundleTrimmed)])
                 or next((call for call in calls if isinstance(call, CallFailed) and call.final), None)
             )

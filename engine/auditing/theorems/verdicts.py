@@ -2,7 +2,8 @@
 
 Rules
     - The course of each planned question is run again over its recorded facts, on the state that the log gives up to
-      its plan (for an exam: at its marker). So every prompt follows from that state, every reply answers such a prompt,
+      its plan (for an exam: at its marker; for what was asked again: where the run asked it, or at the iteration that
+      it names). So every prompt follows from that state, every reply answers such a prompt,
       only rightly recalled answers have no reply, and the verdict is the one given by the rule, or by the judge's
       recorded reply.
     - An exam asks the questions that its size and the seed give, with the plans that its state gives (if texts can be
@@ -14,13 +15,16 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from mage_es.engine.agents.learner import plan_answers
+from mage_es.engine.auditing.theorems.reasked import NAME as ASKED_AGAIN
+from mage_es.engine.auditing.theorems.reasked import AskedAgain, asked_again
 from mage_es.engine.auditing.theorems.recount import BOUND, CheckBasis, Recount
 from mage_es.engine.benchmarks.registry import reopening
 from mage_es.engine.embedders.registry import LateEmbedder
@@ -35,10 +39,20 @@ from mage_es.engine.run.world import World, first_event, held_out_sample, reopen
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.session.reasking import replies_of
 from mage_es.events.errors import LogError, PrerequisiteError, UsageError
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerUnanswered, ExamOpened, QuestionPlanned, Record, RunStarted
+from mage_es.events.vocabulary import (
+    AnswerUnanswered,
+    ExamOpened,
+    ExamRejudged,
+    ModelCalled,
+    QuestionPlanned,
+    Record,
+    RunStarted,
+    Tier,
+)
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
@@ -71,6 +85,11 @@ def check_scorer(reader: LogReader, given: CheckBasis) -> Check:
         detail = f"exam {other[0].opened.exam} was scored by another scorer ({theirs}) than exam {first} ({ours})"
         measured = f"{len({scorer for _, scorer in scorers})} scorers"
         return Check(name=SCORER, ok=False, detail=detail, measured=measured, bound="1 scorer", seq=other[0].seq)
+    said = [(f"exam {each.opened.exam}", event) for each in records for event in (each.opened, each.scored_by)]
+    if false := next((who for who, event in [("the run", started), *said] if _is_false(event, given)), ""):
+        detail = f"{false} names this package, whose verdicts on the probes are {given.scorer[1][:16]}, with others: "
+        detail += "the record was changed, or a library that the scorer calls is another here"
+        return Check(name=SCORER, ok=False, detail=detail, measured="0 true", bound="1 scorer", seq=1)
     packages = {started.package_sha256, *(record.opened.package_sha256 for record in records)}
     doubts = [f"{len(packages)} releases of the package took part"] if len(packages) > 1 else []
     if not packages <= {package_sha256()}:
@@ -85,39 +104,85 @@ def check_scorer(reader: LogReader, given: CheckBasis) -> Check:
 
 
 def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[Check]:
-    """Yield the check of the run's own answers, and one for each exam that can be read."""
+    """Yield the check of the run's own answers, one for each exam that can be read, and one of what was asked again."""
     if problem := _regolded(reader, given.world):
         yield Check(name=NAME, ok=False, detail=problem, bound=BOUND)
-    records = sorted(exam_records(reader), key=lambda record: record.opened.head_seq)
     state, exams = State(), dict[str, Check]()
-    own = Recount(_at(given, first_event(reader)))
+    given_own = basis_at(given, first_event(reader))
+    own, asked_anew = Recount(given_own), list(asked_again(run, reader))
+    again = _Again(run, reader, given_own) if asked_anew else None
     problem, seq, inherited = "", 0, last_inherited(reader)
 
-    def examine(until: int) -> None:
-        while records and records[0].opened.head_seq < until:
-            record = records.pop(0)
-            with suppress(LogError):  # `check_inference` says what is wrong with it
-                events = list(record.log(run).records())
-                exams[record.opened.exam] = _exam(record, events, state, _at(given, record.opened))
+    def examine(record: ExamRecord) -> None:
+        with suppress(LogError):  # `check_inference` says what is wrong with it
+            events = list(record.log(run).records())
+            exams[record.opened.exam] = _exam(record, events, state, basis_at(given, record.opened))
 
+    # Each belongs to the state after an event of the run; the last of them comes first.
+    waiting: list[tuple[int, Callable[[], None]]] = [
+        *((record.opened.head_seq, partial(examine, record)) for record in exam_records(reader)),
+        *((asked.seq, partial(again.recount, asked, state)) for asked in asked_anew if again),
+    ]
+    waiting.sort(key=lambda each: -each[0])
     with suppress(KeyError):  # if it cannot be folded `check_replay` says so
         for record in reader.records():
-            examine(record.seq)
+            while waiting and waiting[-1][0] < record.seq:
+                waiting.pop()[1]()
             if record.seq > inherited and not problem:
                 problem, seq = own.problem_of(record, state), record.seq
             state.apply(record.event)
             state.seq = record.seq
-        examine(reader.head.seq + 1)
+        while waiting and waiting[-1][0] <= reader.head.seq:
+            waiting.pop()[1]()
     if own.settled or problem:
         yield own.check(NAME, problem, seq if problem else 0)
     yield from (exams[name] for name in sorted(exams))
+    yield from again.check() if again else ()
 
 
-def _at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
+class _Again:
+    """The answers to what was asked again."""
+
+    def __init__(self, run: Run, reader: LogReader, given: CheckBasis) -> None:
+        names: dict[Tier, str] = {"execution": first_event(reader).execution_model}
+        for _, call in reader.events({ModelCalled: ("tier", "model")}):
+            if isinstance(call, ModelCalled) and call.tier == "judge":
+                names["judge"] = call.model
+        given, replies = msgspec.structs.replace(given, rebuilt=None), replies_of(run, reader, names)
+        self._answers = Recount(given, execution=names["execution"], replies=replies)
+        self._problem, self._seq = "", 0
+
+    def recount(self, asked: AskedAgain, state: State) -> None:
+        self._answers.may_reword = asked.may_reword
+        for record in asked.records:
+            if not self._problem:
+                self._problem, self._seq = self._answers.problem_of(record, state), record.seq
+
+    def check(self) -> Iterator[Check]:
+        if self._problem or self._answers.settled:
+            yield self._answers.check(f"{NAME} {ASKED_AGAIN}", self._problem, self._seq if self._problem else 0)
+
+
+def basis_at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
     """Return what one log is checked with, given what it says about the package and the scorer of its time."""
-    is_release, scorer = event.package_sha256 in ("", package_sha256()), scorer_of(event)
-    is_scorer = given.world is None or not event.package_sha256 or scorer == given.scorer
+    is_release = event.package_sha256 in ("", package_sha256())
+    is_unknown = given.world is None or not event.package_sha256
+    is_scorer = is_unknown or scorer_of(event) == given.scorer or _is_false(event, given)
     return msgspec.structs.replace(given, is_release=is_release, is_scorer=is_scorer)
+
+
+def _is_false(event: RunStarted | ExamOpened | ExamRejudged, given: CheckBasis) -> bool:
+    """Return whether what an event says of its scorer cannot be true.
+
+    package    verdicts on probes
+    the same   the same   prompts, stand-ins' replies and verdicts are compared
+    the same   others     false: one package scores a reply in one way (the user's own scorer can be edited, and is
+                          known by its file)
+    another    the same   verdicts are compared; prompts and stand-ins' replies may have been made otherwise
+    another    others     its scorer may have been another: verdicts that differ are a doubt
+    """
+    is_ours = given.scorer[0] == "" and given.scorer[1] != ""
+    return is_ours and event.package_sha256 == package_sha256() and scorer_of(event) != given.scorer
 
 
 def _regolded(reader: LogReader, world: World | None) -> str:

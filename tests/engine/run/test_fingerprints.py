@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.engine.auditing.theorems.verdicts import SCORER, basis_of, check_scorer
+from mage_es.engine.auditing.theorems.verdicts import SCORER, basis_of, check_scorer, check_verdicts
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run
@@ -22,7 +22,16 @@ from mage_es.engine.viewing.cli.tables import asked
 from mage_es.engine.viewing.show import show
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, Event, ExamClosed, ExamOpened, ExamRejudged, Record, RunStarted
+from mage_es.events.vocabulary import (
+    MICRO,
+    AnswerJudged,
+    Event,
+    ExamClosed,
+    ExamOpened,
+    ExamRejudged,
+    Record,
+    RunStarted,
+)
 from tests.engine.forgery import replace
 from tests.engine.viewing.test_chunks import index_of, table
 
@@ -109,3 +118,42 @@ def test_two_exams_by_two_scorers_are_found(evolved_once: Run, tmp_path: Path) -
     replace(run.log_path, tmp_path, edited)
     ok, _, detail = checked(run)
     assert not ok and detail.startswith("exam 0002-latest was scored by another scorer")
+
+
+@pytest.mark.parametrize(
+    ("false", "is_right"),
+    [({"probes_sha256": "f" * 64}, False), ({"scorer_sha256": "f" * 64}, False), ({"package_sha256": "f" * 64}, True)],
+)
+def test_a_package_has_one_scorer_and_only_another_package_may_have_another(
+    false: dict[str, str], is_right: bool, evolved_once: Run, tmp_path: Path
+) -> None:
+    run = Run(evolved_once.id, tmp_path / "copy")
+    shutil.copytree(evolved_once.log_path, run.log_path)
+
+    def edited(record: Record) -> Event:
+        event = record.event
+        if isinstance(event, AnswerJudged) and not event.correct:
+            return msgspec.structs.replace(event, correct=True, score_micro=MICRO, strict=True)
+        return msgspec.structs.replace(event, **false) if isinstance(event, RunStarted) else event
+
+    replace(run.log_path, tmp_path, edited)
+    reader = LogReader(run.log_path)
+    basis = basis_of(reader, data_dir=None, benchmark=None)
+    scorer, [verdicts] = check_scorer(reader, basis), check_verdicts(run, reader, basis)
+    assert scorer.ok == is_right and scorer.doubt == is_right
+    assert not verdicts.ok and "scored again it is wrong" in verdicts.detail
+
+
+def test_where_package_and_scorer_are_others_a_verdict_that_differs_is_a_doubt(
+    evolved_once: Run, tmp_path: Path
+) -> None:
+    run = Run(evolved_once.id, tmp_path / "copy")
+    shutil.copytree(evolved_once.log_path, run.log_path)
+
+    def edited(record: Record) -> Event:
+        others = {"package_sha256": "f" * 64, "probes_sha256": "f" * 64}
+        return msgspec.structs.replace(record.event, **others) if isinstance(record.event, RunStarted) else record.event
+
+    replace(run.log_path, tmp_path, edited)
+    ok, doubt, detail = checked(run)
+    assert ok and doubt and "the scorer that is here now is another" in detail

@@ -133,7 +133,10 @@ def test_every_call_and_every_verdict_is_on_record_and_the_audit_passes(run: Run
     ledger = ledger_of(LogReader(run.reasked.log_path))
     assert ledger.total("execution").output_tokens == 2 * len(learner.asked)
     assert ledger.total("guidance").calls == len(writer.asked) > 1
-    assert all(check.ok for check in verify(run).checks)
+    checks = {check.name: check for check in verify(run).checks}
+    assert all(check.ok for check in checks.values())
+    again = checks["verdicts asked again"]
+    assert again.measured == f"{len(verdicts)} of {len(verdicts)} scored again" and not again.doubt
 
 
 @needs_gepa

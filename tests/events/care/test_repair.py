@@ -91,6 +91,12 @@ HOLES: dict[str, tuple[Harm, int, tuple[int, int]]] = {
     "HEAD": (lambda path: flip(path / "HEAD", 9), 20, (0, 0)),
     "HEAD, another log's": (alien_head, 20, (0, 0)),
 }
+GONE = {
+    "the last frame, acknowledged",
+    "all but the record of the newest segment",
+    "the whole tail and every trace of it",
+}
+"""Where nothing of what is lost can be read any more."""
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -110,6 +116,8 @@ def test_a_repair_keeps_the_whole_prefix_and_says_what_is_lost(path: Path, hole:
     assert contents(path) == damaged, "a plan changes nothing"
     assert plan.problems and not plan.done
     assert (plan.whole_seq, (plan.lost_first, plan.lost_last)) == (whole, lost)
+    assert plan.lost == ("" if not lost[0] else str(lost[1] - lost[0] + 1) if lost[1] else "all")
+    assert plan.reached == (0 if lost[0] and hole not in GONE else -1), "the iteration that what is lost belongs to"
 
     report = repair_log(path, clock=clock())
     assert report.done

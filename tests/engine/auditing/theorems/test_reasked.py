@@ -13,11 +13,23 @@ from mage_es.engine.auditing.theorems.reasked import NAME, check_reasked
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.histories.bisect import bisect
 from mage_es.engine.histories.effect import effect
+from mage_es.engine.rules.effect import asked_without, askings, reasked
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.seams.check import Check
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import AnswerJudged, Draft, Event, ModelCalled, QuestionPlanned, QuestionsReasked, Record
+from mage_es.events.vocabulary import (
+    MICRO,
+    AnswerJudged,
+    Draft,
+    Event,
+    ModelCalled,
+    QuestionPlanned,
+    QuestionsReasked,
+    Record,
+)
 from tests.engine.forgery import Change, replace
+
+SCORED = f"verdicts {NAME}"
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +69,49 @@ def test_what_was_asked_again_is_counted_and_cannot_be_removed_and_a_run_that_as
     check = checked(run)[NAME]
     assert not check.ok and check.damaged and "is missing" in check.detail and "from a backup" in check.detail
     assert NAME not in checked(evolved_once)
+
+
+def test_an_answer_given_again_is_scored_again_as_those_of_the_run_are(run: Run) -> None:
+    found = checked(run)
+    asked = sum(1 for _ in LogReader(run.reasked.log_path).of(AnswerJudged))
+    assert found[SCORED].ok and found[SCORED].measured == f"{asked} of {asked} scored again" and not found[SCORED].doubt
+    whole = Path(shutil.copytree(run.path, run.path.parent / "whole"))
+
+    def right(record: Record) -> Event:
+        event = record.event
+        is_it = isinstance(event, AnswerJudged) and not event.correct
+        return msgspec.structs.replace(event, correct=True, strict=True, score_micro=MICRO) if is_it else event
+
+    def other(record: Record) -> Event:
+        event = right(record)
+        if isinstance(event, AnswerJudged):
+            return msgspec.structs.replace(event, answer="zzz")
+        return msgspec.structs.replace(event, text="Answer: zzz") if isinstance(event, ModelCalled) else event
+
+    for change, words in ((right, "scored again it is wrong"), (other, "zzz")):
+        shutil.rmtree(run.path)
+        shutil.copytree(whole, run.path)
+        replace(run.reasked.log_path, run.reasked.path, change)
+        replace(run.log_path, run.path, vouched(run))
+        [check] = (check for check in verify(run).checks if not check.ok)
+        assert check.name == SCORED and words in check.detail, check
+
+
+def vouched(run: Run) -> Change:
+    """Return a change that lets the run's log name the present log of what was asked again, and what it shows."""
+    own, found = LogReader(run.reasked.log_path), LogReader(run.log_path).records({QuestionPlanned, AnswerJudged})
+    asked = askings(found)
+    answers = reasked(own.records({QuestionPlanned, AnswerJudged}), asked)
+
+    def change(record: Record) -> Event:
+        event = record.event
+        if not isinstance(event, QuestionsReasked):
+            return event
+        without = [asked_without(event.verb, asked, frozenset(each.memories), answers) for each in event.without]
+        named = {"head_seq": own.head.seq, "head_chain": own.head.chain, "without": tuple(without)}
+        return msgspec.structs.replace(event, **named)
+
+    return change
 
 
 def test_a_changed_byte_is_named_with_its_file_and_with_the_way_out(run: Run) -> None:

@@ -1,0 +1,153 @@
+"""Settings: those that a run says it had, and those that its log shows, agree.
+
+From the log alone, by one table; and which questions an iteration asks, the guard's verdicts and the end are decided
+again on the state that the log gives, so that the settings of these decisions show too, the seed first of all. What is
+in a request, such as the temperature, is compared with it in theorems/verdicts.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, TypeVar
+
+from mage_es.engine.agents.navigator import plan
+from mage_es.engine.auditing.theorems.recount import ANOTHER, CheckBasis
+from mage_es.engine.commands import PlanIteration, TakeSnapshot
+from mage_es.engine.config import Config, parse
+from mage_es.engine.rules.routes import RECALL
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.rules.snapshot import is_mastered, take_snapshot
+from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
+from mage_es.engine.run.inheriting import inheritance, last_inherited, past_of
+from mage_es.engine.run.questions import all_questions
+from mage_es.engine.run.world import World, divide
+from mage_es.engine.seams.check import Check
+from mage_es.events.facts.private import ERASED
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    Draft,
+    Event,
+    GuardDecided,
+    IterationPlanned,
+    ModelCalled,
+    QuestionPlanned,
+    RetrievalRecipeAuthored,
+    RunFinished,
+    RunStarted,
+    SplitCommitted,
+    TargetsSelected,
+    ToolAuthored,
+    tag_of,
+)
+from mage_es.projections.fold import State
+
+NAME = "settings"
+BOUND = "0 contradicted"
+E = TypeVar("E", bound=Event)
+
+AGREEMENTS: tuple[tuple[str, type[Event], Callable[[Config, Any], bool]], ...] = (
+    ("seed", RunStarted, lambda config, event: event.seed == config.seed),
+    ("execution", RunStarted, lambda config, event: event.execution_model == config.execution),
+    ("guidance", RunStarted, lambda config, event: event.guidance_model == config.guidance),
+    ("execution", ModelCalled, lambda config, event: event.tier != "execution" or event.model == config.execution),
+    ("guidance", ModelCalled, lambda config, event: event.tier != "guidance" or event.model == config.guidance),
+    ("judge", ModelCalled, lambda config, event: event.tier != "judge" or event.model == config.judge),
+    ("anchors", SplitCommitted, lambda config, event: event.split != "anchors" or event.size <= config.anchors),
+    ("held_out", SplitCommitted, lambda config, event: event.split != "held_out" or event.size <= config.held_out),
+    ("bundle", QuestionPlanned, lambda config, event: len((*event.memories, *event.left_out)) <= config.bundle),
+    ("recall", QuestionPlanned, lambda config, event: config.recall or event.routing_arm != RECALL),
+    ("bandits", QuestionPlanned, lambda config, event: config.bandits or event.search_probability == 1),
+    ("targets", TargetsSelected, lambda config, event: len(event.targets) <= config.targets),
+    ("tools", ToolAuthored, lambda config, event: config.tools),
+    ("retrieval_recipes", RetrievalRecipeAuthored, lambda config, event: config.retrieval_recipes),
+)
+"""A setting, the events in which it shows, and whether one of them agrees with it."""
+
+
+def check_settings(reader: LogReader, started: RunStarted, given: CheckBasis) -> Check:
+    """Return whether no event contradicts the settings that the run began with; another release of this package may
+    have decided otherwise, which is a doubt."""
+    config, world = parse(started.config), given.world
+    if shown := next(_shown(reader, config), None):
+        return _contradicted(*shown)
+    if world is None:
+        detail = f"each event agrees with them, but nothing was decided again: {given.missing}"
+        return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND, doubt=True)
+    if (decided := next(_decided_again(reader, config, world), None)) and given.is_release:
+        return _contradicted(*decided)
+    if decided:
+        detail = f"{decided[0]}: {ANOTHER}"
+        return Check(name=NAME, ok=True, detail=detail, measured="1 not shown", bound=BOUND, seq=decided[1], doubt=True)
+    detail = "the questions asked, the guard's verdicts and the end follow from them, and each event agrees with them"
+    return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
+
+
+def _contradicted(detail: str, seq: int) -> Check:
+    return Check(name=NAME, ok=False, detail=detail, measured="1 contradicted", bound=BOUND, seq=seq)
+
+
+def _shown(reader: LogReader, config: Config) -> Iterator[tuple[str, int]]:
+    """Yield each setting that an event contradicts by itself, and the event."""
+    inherited = last_inherited(reader)
+    for seq, event in reader.numbered(*{sort for _, sort, _ in AGREEMENTS}):
+        for name, sort, agrees in AGREEMENTS if seq == 1 or seq > inherited else ():
+            if type(event) is sort and not agrees(config, event):
+                yield f"{name} is {getattr(config, name)!r}, and this {tag_of(event)} has another", seq
+
+
+def _decided_again(reader: LogReader, config: Config, world: World) -> Iterator[tuple[str, int]]:
+    """Yield what the settings would have decided otherwise, and the event that says what was decided."""
+    setting, inherited, state = _drawn(reader, config, world), last_inherited(reader), State()
+    if setting is None:
+        yield "seed, anchors and held_out divide the questions otherwise", 1
+        return
+    for _, commit in groupby(reader.records(), key=lambda record: record.commit):
+        records = list(commit)  # what is in a batch was decided on the state before it
+        for record in records if records[0].seq > inherited else ():
+            if problem := _otherwise(setting, state, record.event):
+                yield problem, record.seq
+        for record in records:
+            state.apply(record.event)
+            state.seq = record.seq
+
+
+def _drawn(reader: LogReader, config: Config, world: World) -> Setting | None:
+    """Return the setting with its questions in the order in which they are drawn, without any for a run that drew none
+    itself, or has erased ones. None if the seed divides them otherwise than the run did."""
+    begun = inheritance(reader)
+    if (begun and begun.is_served) or any(q.subject.startswith(ERASED) for q in all_questions(world.benchmark)):
+        return world.setting._replace(evolution=())
+    splits = divide(config, world.benchmark, past_of(begun))
+    is_same = splits.events == world.splits.events
+    return world.setting._replace(evolution=splits.evolution, anchors=splits.anchors) if is_same else None
+
+
+def _otherwise(setting: Setting, state: State, event: Event) -> str:
+    """Return how an event differs from what the settings make of the state before it."""
+    config = setting.config
+    match event:
+        case IterationPlanned(iteration=k):
+            if k >= setting.end:
+                return f"iterations is {config.iterations}, and iteration {k} was planned"
+            made = _made(IterationPlanned, plan(setting, state, PlanIteration(k)))
+            if setting.evolution and (made.fresh, made.revisits) != (event.fresh, event.revisits):
+                drawn_by = f"seed {config.seed}, pool {config.pool} and revisit_cap {config.revisit_cap}"
+                return f"{drawn_by} choose other questions"
+        case QuestionPlanned(purpose="fresh" | "revisit") if event.template not in STEP_TEMPLATES:
+            coin = 0.0 if setting.reproves(event.iteration) else config.coin
+            if event.coin != coin:
+                return f"coin is {coin:g}, and {event.question_id} was planned with {event.coin:g}"
+        case GuardDecided(iteration=k):
+            decided = _made(GuardDecided, take_snapshot(setting, state, TakeSnapshot(k)))
+            if decided != event:
+                ours, told = (f"{each.verdict} (drop {each.drop:g})" for each in (decided, event))
+                return f"guard {config.guard} with its limits makes {ours} of iteration {k}, and not {told}"
+        case RunFinished() if 0 < event.iterations < config.iterations:
+            if not config.early_stopping or not is_mastered(setting, state):
+                return f"iterations is {config.iterations}, and the run finished after {event.iterations}"
+    return ""
+
+
+def _made(sort: type[E], drafts: Sequence[Draft]) -> E:
+    return next(draft.event for draft in drafts if isinstance(draft.event, sort))

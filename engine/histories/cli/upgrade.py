@@ -78,10 +78,10 @@ def upgrade(
     what |= {"runs_dir": settings.runs_dir, "run_id": run_id}
     price = upgrade_price(found, **what, prices=settings.prices())
     child = Run(price.run_id, settings.runs_dir / price.run_id)
-    if child.path.exists() and child.events:
+    if child.path.exists() and child.events and not (yes and not any(settings.limits)):
         settings = settings.within(limits_of(LogReader(child.log_path)))
     out.say(priced(price))
-    if price.calls:
+    if price.calls > price.made:
         require_agreement(settings, yes=yes)
     with repeatable(out, settings) as runtime:
         config = _config(settings, begun)
@@ -99,12 +99,12 @@ def _config(settings: Settings, begun: Config) -> Config:
 
 def priced(price: UpgradePrice) -> str:
     """Return one sentence on what an upgrade will cost, and for what."""
-    if not price.calls:
+    if price.calls == price.made:
         return f"{price.run_id} is complete: no model is called."
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
     time = "" if price.minutes is None else f", {price.minutes:.0f} minutes at the pace of {price.paced_by}"
     noun = "call" if price.calls == 1 else "calls"
-    made = f", after {price.made} that are made" if price.made else ""
+    made = f", {price.made} of them made" if price.made else ""
     return (
         f"About {price.calls} {noun} of {price.execution}{made}: {price.sample} recorded questions, {price.anchors} "
         f"anchors and {price.questions} questions of an exam, each with what was learned and bare; "

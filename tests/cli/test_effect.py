@@ -46,14 +46,19 @@ def test_memories_are_listed_by_what_they_are_worth(mage: Command) -> None:
     measured(Path("runs"), 2, questions=120, top=6)
     listed = json.loads(mage("memory", "list", "2-asked", "--sort", "effect", "--json").out)
     best = [listed["worth"].get(item["memory_id"]) for item in listed["items"]]
+    ranks = [("re-ask", "coin", "association").index(each["by"]) for each in best if each]
     points = [each["points"] for each in best if each]
-    assert len(points) > 2 and points == sorted(points, reverse=True) and not any(best[len(points) :])
+    assert ranks == sorted(ranks) and 0 < ranks.count(0) < len(ranks) and not any(best[len(points) :])
+    for rank in set(ranks):  # the largest association is no proof
+        of_rank = [each for place, each in zip(ranks, points, strict=True) if place == rank]
+        assert of_rank == sorted(of_rank, reverse=True)
     assert all(each["low"] <= each["points"] <= each["high"] and min(each["n"]) >= 20 for each in best if each)
     first = best[0]
     told = f"{points[0]:+.1f} {first['by']}, 95 % {first['low']:+.1f} to {first['high']:+.1f} (n {first['n'][0]}"
     assert told in mage("memory", "list", "2-asked", "--sort", "effect").out
     worst = json.loads(mage("memory", "list", "2-asked", "--sort", "harm", "--json").out)
-    assert [worst["worth"][item["memory_id"]]["points"] for item in worst["items"][: len(points)]] == points[::-1]
+    asked = ranks.count(0)
+    assert [worst["worth"][item["memory_id"]]["points"] for item in worst["items"][:asked]] == points[:asked][::-1]
 
 
 def test_an_order_that_does_not_exist_is_refused(mage: Command, runs_dir: Path) -> None:

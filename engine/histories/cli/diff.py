@@ -134,12 +134,12 @@ def _answers(found: Sequence[AnswersDiff], title: str = "The same questions", wh
                 str(len(each.lost)),
             ),
             f"{100 * (each.after - each.before) / each.total:+.1f}",
-            f"{each.interval.low:+.1f} to {each.interval.high:+.1f}",
-            "" if each.interval.p is None else f"{each.interval.p:.2g}",
+            each.numbers.interval_in_words(),
+            "" if each.numbers.p is None else f"{each.numbers.p:.2g}",
         )
         for each in found
     ]
-    columns = (what, "both", "right before", "after", "won", "lost", "points", "95 % interval", "p")
+    columns = (what, "both", "right before", "after", "won", "lost", "points", "interval", "p")
     return TextTable(title, columns, rows)
 
 

@@ -11,7 +11,7 @@ import typer
 from mage_es.cli.options import RunArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.paying import ASKING, YesOption, require_agreement
-from mage_es.cli.session import repeatable
+from mage_es.cli.session import repeatable, serving
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS, benefit
 from mage_es.engine.config import MOST
@@ -87,9 +87,11 @@ def upgrade(
         config = _config(settings, begun)
         report = take(found, **what, at=at, config=config, data_dir=settings.data_dir, runtime=runtime)
     out.report(report, standings(report), benefit(report.benefit), memories(report), "\n".join(verdict(report)))
-    is_served = any(each.served == "learned" for each in report.benefit) or not report.benefit
-    words = ("serve",) if is_served else ("runs", "show")
-    out.next(settings.again(*words, report.run_id, names=("runs_dir",)))
+    right = {each.is_bare: each.correct for each in report.standings if each.execution == report.execution}
+    if right[False] > right[True]:
+        out.next(serving(settings, report.run_id, report.execution))
+    else:
+        out.next(settings.again("runs", "show", report.run_id, names=("runs_dir",)))
 
 
 def _config(settings: Settings, begun: Config) -> Config:

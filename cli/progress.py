@@ -90,7 +90,7 @@ class ProgressDisplay:
     def observe(self, note: ProgressNote) -> None:
         before, self.run_id = self.run_id, note.run_id
         if before not in ("", note.run_id):
-            self._print(f"Next: {note.run_id}")
+            self._print(f"Now {note.run_id}")
             self._is_beginning = True
         now = self._clock()
         left = None if self._is_publish else self._estimate.seconds_left(note, now=now)

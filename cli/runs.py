@@ -66,7 +66,7 @@ def show_one(run: RunArgument = None, *, settings: Settings, out: Output) -> Non
     if summary.state == "finished" and summary.baseline:
         out.next(settings.again("report", str(settings.runs_dir), names=("data_dir", "prices")))
     else:
-        ahead = {"finished": "exam", "served": "serve"}.get(summary.state, "resume")
+        ahead = {"finished": "exam", "served": "gain"}.get(summary.state, "resume")
         out.next(settings.again(ahead, summary.run_id))
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mage_es.engine.run.runtime import Runtime
     from mage_es.engine.verbs.summary import RunSummary
 
+_PROVIDERS = {"openai": "https://api.openai.com", "anthropic": "https://api.anthropic.com"}
+
 
 @contextmanager
 def session(out: Output, settings: Settings) -> Iterator[Runtime]:
@@ -90,6 +92,17 @@ def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:
     # A baseline has no iterations, and a run none before its first one ends.
     each = (iterations(summary),) if summary.rows else ()
     out.report(summary, overview(summary), *each, *episodes(summary.episodes))
+
+
+def serving(settings: Settings, run_id: str, execution: str) -> str:
+    """Return the command that serves a run before the server of its model; for a model without one, that shows it."""
+    from mage_es.engine.seams.spec import parse_spec
+
+    spec = parse_spec(execution)
+    if address := spec.options.get("base_url", _PROVIDERS.get(spec.provider)):
+        upstream = address.rstrip("/").removesuffix("/v1")
+        return settings.again("serve", run_id, "--upstream", upstream, names=("runs_dir", "data_dir"))
+    return settings.again("runs", "show", run_id, names=("runs_dir",))
 
 
 def conclude(out: Output, summary: RunSummary, settings: Settings) -> None:

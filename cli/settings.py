@@ -59,10 +59,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     data_dir: str = "data"
     """Folder of the benchmarks' files; also MAGE_ES_DATA."""
     max_usd: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
-    """Dollars that a run may cost, over all its sessions. A reply without token counts is charged at its highest
+    """Dollars that a run may cost, over all its sessions, or one command that asks again. A reply without token counts is charged at its highest
     possible cost; a model that never reports tokens cannot be limited this way."""
     max_calls: Annotated[int, msgspec.Meta(ge=0, le=10**12)] = 0
-    """Calls that a run may make, over all its sessions, including failed attempts and those of a served embedder."""
+    """Calls that a run may make, over all its sessions, or one command that asks again; failed attempts and those of a
+    served embedder count."""
     max_iterations: Amount = 0
     """Iterations after which a run pauses."""
     guidance_batch: bool = False
@@ -100,8 +101,9 @@ class ResolvedSetting(NamedTuple):
 class Settings:
     """The settings of one command."""
 
-    def __init__(self, entries: Mapping[str, ResolvedSetting]) -> None:
+    def __init__(self, entries: Mapping[str, ResolvedSetting], found: Mapping[str, Run] | None = None) -> None:
         self.entries = entries
+        self._found = dict(found or {})
         values = {name: entry.value for name, entry in entries.items()}
         self.preset: Preset = msgspec.convert(values["preset"], Preset)
         self.seed = msgspec.convert(values["seed"], int)
@@ -127,7 +129,7 @@ class Settings:
             for name, limit in recorded._asdict().items()
             if limit and self.entries[name].origin != "flag" and not 0 < float(str(self.entries[name].value)) < limit
         }
-        return Settings({**self.entries, **_of(kept, "the run")})
+        return Settings({**self.entries, **_of(kept, "the run")}, self._found)
 
     def begun(self, name: str) -> Config:
         """Return the configuration that a run started with."""
@@ -144,7 +146,7 @@ class Settings:
             for name in Config.__struct_fields__
             if self.entries[name].origin == "default" or self.entries[name].origin.startswith("benchmark ")
         }
-        return Settings({**self.entries, **_of(kept, "the run")})
+        return Settings({**self.entries, **_of(kept, "the run")}, self._found)
 
     def prices(self) -> Prices:
         """Return what models cost; the user's own file comes first. Raises `UsageError` for a file that is not
@@ -154,10 +156,13 @@ class Settings:
         return read_prices(str(self.entries["prices"].value) or None)
 
     def find_run(self, name: str | None) -> Run:
-        """Return the run of that name or path, the newest one by default. Raises `UsageError`."""
+        """Return the run of that name or path, the newest one by default; from then on also by its id, wherever it is.
+        Raises `UsageError`."""
         from mage_es.engine.run.directory import find_run
 
-        return find_run(self.runs_dir, name)
+        run = self._found.get(name or "") or find_run(self.runs_dir, name)
+        self._found[run.id] = run
+        return run
 
     @property
     def by(self) -> str:
@@ -215,9 +220,13 @@ class Settings:
         return msgspec.convert(values, Config)
 
     def again(self, *words: str, names: tuple[str, ...] = ("runs_dir", "data_dir")) -> str:
-        """Return a command line that repeats the named settings, if they came from flags."""
-        places = [(name, self.entries[name]) for name in names if self.entries[name].origin == "flag"]
-        options = [word for name, entry in places for word in as_option(name, entry.value)]
+        """Return a command line that repeats the named settings, if they came from flags, and the folder of a run that
+        was named by its path."""
+        given = {name: self.entries[name].value for name in names if self.entries[name].origin == "flag"}
+        for run in filter(None, (self._found.get(word.partition("@")[0]) for word in words)):
+            if run.path.parent.resolve() != self.runs_dir.resolve():
+                given["runs_dir"] = run.path.parent
+        options = [word for name, value in given.items() for word in as_option(name, value)]
         return shlex.join(["mage-es", *words, *options])
 
     def flags(self) -> dict[str, object]:

@@ -81,6 +81,8 @@ async def run_iterations(session: Session) -> None:
     Raises:
         Interrupted: The user asked to stop, or the budget is spent.
     """
+    if not session.state.progress.finished:
+        require_free_space(session.run.path)  # the opening makes calls, too
     await open_run(session)
     # Opening closes what comes before the first iteration, so a new run and a resumed one take the same path.
     setting = session.world.setting

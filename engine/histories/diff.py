@@ -23,9 +23,10 @@ from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, find_run
-from mage_es.engine.run.exams import Interval, by_question, exam_records, read_exam
+from mage_es.engine.run.exams import exam_records, read_exam
 from mage_es.engine.run.memories import MemoryItem, item_in, kind_of, others_of, sort_of, thing_of
 from mage_es.engine.run.world import first_event, state_of
+from mage_es.engine.run.worth import PairedNumbers, paired_numbers
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.served.frozen import freeze
 from mage_es.engine.verbs.forms import in_thread, typed
@@ -111,7 +112,7 @@ class ArmDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 class AnswersDiff(msgspec.Struct, frozen=True, kw_only=True):
     """The same questions on both sides: how many were right before and after (of scores: their sum), which were won and
-    lost. `interval` is that of the mean difference, after minus before, in points, with p of the exact sign test."""
+    lost. `numbers` are of after minus before, with p of the exact sign test."""
 
     what: str
     total: int
@@ -119,7 +120,7 @@ class AnswersDiff(msgspec.Struct, frozen=True, kw_only=True):
     after: float
     won: tuple[str, ...]
     lost: tuple[str, ...]
-    interval: Interval
+    numbers: PairedNumbers
 
 
 class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -332,7 +333,7 @@ def answers_diff(what: str, was: Mapping[str, float], now: Mapping[str, float]) 
         after=sum(now[name] for name in both),
         won=tuple(name for name in both if now[name] > was[name]),
         lost=tuple(name for name in both if now[name] < was[name]),
-        interval=by_question([float(now[name] - was[name]) for name in both]),
+        numbers=paired_numbers(len(both), [float(now[name] - was[name]) for name in both]),
     )
 
 

@@ -61,8 +61,9 @@ _NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 class UpgradePrice(msgspec.Struct, frozen=True, kw_only=True):
-    """What an upgrade will still cost: `calls`, besides those `made`, to ask `sample` recorded questions, `anchors` and
-    `questions` of an exam, each twice.
+    """What an upgrade costs: `calls`, of which `made` are on record, to ask `sample` recorded questions, `anchors` and
+    `questions` of an exam, each twice. A limit covers all of them, so tokens and `usd` do, too; `minutes` are those of
+    the calls left.
 
     Calls and tokens per question are those of the old model; `usd` is None if a price is unknown, `minutes` is None if
     no run in the same folder shows how fast the new model answers (`paced_by` is the run that does).
@@ -129,8 +130,7 @@ def upgrade_price(
     )
     made = calls_of(child) if child.path.exists() else 0
     # Replies cut by a limit are asked for again, so more calls may be made than were counted.
-    left = 0 if _is_complete(child, questions) else max(1, calls - made)
-    given, said = (round(left * amount / max(1, calls)) for amount in (given, said))
+    calls = made if _is_complete(child, questions) else max(calls, made + 1)
     rate, (seconds, paced_by) = (prices or Prices()).rate(execution), _pace(folder, execution)
     return UpgradePrice(
         run_id=child.id,
@@ -138,12 +138,12 @@ def upgrade_price(
         sample=sample,
         anchors=anchors,
         questions=questions,
-        calls=left,
+        calls=calls,
         made=made,
         input_tokens=given,
         output_tokens=said,
         usd=rate.cost(given, 0, said) if rate else None,
-        minutes=left * seconds / 60 if paced_by else None,
+        minutes=(calls - made) * seconds / 60 if paced_by else None,
         paced_by=paced_by,
     )
 

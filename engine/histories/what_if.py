@@ -33,7 +33,6 @@ from mage_es.engine.config import Config, checked, difference, parse
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.histories.effect import ask_again, price_of
 from mage_es.engine.histories.rules.what_if import (
-    LEAST,
     Judged,
     Ruling,
     Toss,
@@ -47,7 +46,7 @@ from mage_es.engine.histories.rules.what_if import (
 )
 from mage_es.engine.rules.bandits import posterior_of
 from mage_es.engine.rules.choice import Choosing, Chosen
-from mage_es.engine.rules.effect import Without, to_ask_all
+from mage_es.engine.rules.effect import LEAST_PAIRS, Without, to_ask_all
 from mage_es.engine.rules.forms import ENOUGH, USUAL
 from mage_es.engine.rules.retrieval import SEARCH_ARMS
 from mage_es.engine.rules.routes import RECALL, ROUTING_ARMS
@@ -95,7 +94,8 @@ class WhatIfAnswers(msgspec.Struct, frozen=True, kw_only=True):
     (`again_right` of them right), `estimated` are estimated and `open` are unknown; the rest is exactly as recorded.
 
     `share` is the share of right answers there would have been, in percent, and `points` the difference to the recorded
-    one with its interval (95 %): the estimate's, or, if nothing is estimated, the one for other questions like these.
+    one with its interval (95 %): the estimate's, or, if nothing is estimated and `LEAST_PAIRS` were asked again, the one
+    for other questions like these.
     If any are open there is neither, and `least_share` and `most_share` are the share if all of those are wrong, or
     right.
     """
@@ -306,7 +306,7 @@ def _summed(
     share, low, high = whole(estimate.share if estimate else 0.0), None, None
     if weighed and estimate and not unknown:
         low, high = whole(estimate.low) - recorded, whole(estimate.high) - recorded
-    elif again and answers >= LEAST and not unknown:
+    elif len(again) >= LEAST_PAIRS and not unknown:
         found = by_question([*(float(anew) - float(was) for was, anew in again), *[0.0] * len(exact)])
         low, high = found.low, found.high
     return WhatIfAnswers(

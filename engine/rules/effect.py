@@ -154,6 +154,11 @@ def asked_without(verb: str, found: Sequence[Prompted], names: frozenset[str], a
     )
 
 
+def too_few(pairs: int) -> str:
+    """Say why so many pairs have no interval."""
+    return f"too few: {pairs} of {LEAST_PAIRS}"
+
+
 def pairs_of(wanted: Iterable[Without], reasked: Reasked) -> list[tuple[bool, bool]]:
     """Return for each question that was asked again whether it was right with the memories, and without."""
     answers = ((each.asking.right, reasked.get(each.name)) for each in wanted)

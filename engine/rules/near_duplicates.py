@@ -13,10 +13,9 @@ import hashlib
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
 from typing import Generic, NamedTuple, TypeVar
-
-import rustworkx
 
 NEAR_DUPLICATE = 0.8  # least Jaccard similarity of the shingle sets of near-duplicates
 
@@ -92,16 +91,26 @@ def near_groups(texts: Sequence[str], common: Collection[str]) -> list[list[int]
     """Return the positions of the texts in groups: texts that are equal or nearly equal in normal form are in one
     group, as are texts that only other texts connect. Groups are in the order of their first texts, each in order.
     """
-    index, graph = ExactIndex[str](), rustworkx.PyGraph()
-    graph.add_nodes_from(range(len(texts)))
+    index, roots = ExactIndex[str](), [*range(len(texts))]
+
+    def root(place: int) -> int:
+        while roots[place] != place:
+            roots[place] = place = roots[roots[place]]
+        return place
+
     normal, runs = [normalise(text) for text in texts], [compared(text, common) for text in texts]
     first = {text: place for place, text in reversed(list(enumerate(normal)))}
     for run in runs:
         index.add(run)
     for place, (text, run) in enumerate(zip(normal, runs, strict=True)):
         # All are indexed first, since a text that quotes another is near it, but not vice versa.
-        graph.add_edges_from_no_data([(place, other) for other in (first[text], *index.near(run))])
-    return sorted(sorted(group) for group in rustworkx.connected_components(graph))
+        roots[root(place)] = root(first[text])
+        for other in index.near(run, but=lambda other, place=place: root(other) == root(place)):
+            roots[root(place)] = root(other)
+    groups = defaultdict[int, list[int]](list)
+    for place in range(len(texts)):
+        groups[root(place)].append(place)
+    return [*groups.values()]
 
 
 def compared(text: str, common: Collection[str]) -> list[str]:
@@ -110,21 +119,67 @@ def compared(text: str, common: Collection[str]) -> list[str]:
 
 
 def passage_similarity(run: Sequence[Piece], question: frozenset[Piece]) -> float:
-    """Return the largest Jaccard similarity between a question's shingles and those of any passage of a text."""
+    """Return the largest Jaccard similarity between a question's shingles and those of any passage of a text.
+
+    A passage is nearer than c/d if d times its shared shingles less c times its others is more than c times the
+    question's. One pass finds the passage with most of that, if a shared shingle counts wherever it is and another only
+    where it is first, which is never too little. So c/d rises until no passage is nearer [Dinkelbach 1967]. Where
+    shingles repeat the pass may count too much: then passages are compared one by one.
+    """
     # Every passage worth a look begins and ends with a shingle of the question: another shingle at either end only adds
-    # to the union. So pairs of such places are enough, and the sums are carried along while the end moves on.
+    # to the union.
     places = [place for place, piece in enumerate(run) if piece in question]
-    best = 0.0
+    if not places:
+        return 0.0
+    between, others = [0], set[Piece]()
+    for before, place in pairwise(places):
+        known = len(others)
+        others.update(run[before + 1 : place])
+        between.append(len(others) - known)
+    best, of = 0, 1
+    while True:
+        most, first, last = _heaviest(between, of, best)
+        if most <= best * len(question):
+            return best / of
+        passage = frozenset(run[places[first] : places[last] + 1])
+        common = len(passage & question)
+        union = len(question) + len(passage) - common
+        if common * of <= best * union:
+            return _one_by_one(run, question, places, best / of)
+        best, of = common, union
+
+
+def _heaviest(between: Sequence[int], gain: int, cost: int) -> tuple[int, int, int]:
+    """Return the largest sum of `gain` for each place of a row less `cost` times what lies `between` them, and the
+    first and last of its places [Kadane's algorithm, Bentley 1984]."""
+    best, total, start = (0, 0, 0), 0, 0
+    for place, beside in enumerate(between):
+        total -= cost * beside
+        if total <= 0:
+            total, start = 0, place
+        total += gain
+        if total > best[0]:
+            best = total, start, place
+    return best
+
+
+def _one_by_one(run: Sequence[Piece], question: frozenset[Piece], places: Sequence[int], best: float) -> float:
+    """Return the largest similarity of any passage between two places, or `best`."""
+    left, met = [0] * len(places), set[Piece]()
+    for order in reversed(range(len(places))):  # how many of the question's shingles are there from each place on
+        met.add(run[places[order]])
+        left[order] = len(met)
     for order, first in enumerate(places):
-        common: set[Piece] = set()
-        others: set[Piece] = set()
+        if left[order] <= best * len(question):
+            break
+        common, others = set[Piece](), set[Piece]()
         start = first
-        for last in places[order:]:
+        for last in islice(places, order, None):
             common.add(run[last])
             others.update(piece for piece in run[start:last] if piece not in question)
             start = last
             best = max(best, len(common) / (len(question) + len(others)))
-            if len(question) <= best * (len(question) + len(others)):
+            if left[order] <= best * (len(question) + len(others)):
                 break  # a longer passage has no fewer other shingles
     return best
 
@@ -153,13 +208,13 @@ class ExactIndex(Generic[Piece]):
             self._needing[piece].append(len(self._questions))
         self._questions.append(pieces)
 
-    def near(self, run: Sequence[Piece]) -> Iterator[int]:
-        """Yield the position of every question that some passage of a text nearly duplicates, in no particular
-        order."""
+    def near(self, run: Sequence[Piece], *, but: Callable[[int], bool] = lambda place: False) -> Iterator[int]:
+        """Yield the position of every question that some passage of a text nearly duplicates, in no particular order,
+        without those that are `but`."""
         pieces = frozenset(run)
         for place in {place for piece in self._needing.keys() & pieces for place in self._needing[piece]}:
             question = self._questions[place]
-            if _is_near(run, question, len(pieces & question)):
+            if not but(place) and _is_near(run, question, len(pieces & question)):
                 yield place
 
     def nearest(self, run: Sequence[Piece], *, above: float = 0.0) -> Nearest:

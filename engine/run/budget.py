@@ -65,9 +65,8 @@ def require_prices(limits: Limits, prices: Prices, models: Mapping[str, str]) ->
 class Budget:
     """The budget of a run, and how much of it is spent; `counting` describes what it covers, if not just the run."""
 
-    def __init__(self, limits: Limits, prices: Prices, ledger: Ledger, *, counting: str = "") -> None:
+    def __init__(self, limits: Limits, prices: Prices, ledger: Ledger) -> None:
         self._limits, self._prices = limits, prices
-        self._reached = f"is reached, counting {counting}" if counting else "is reached"
         self._rates: dict[str, Rate | None] = {}
         self._tells: dict[str, bool] = {}
         self._calls, self._usd, self._held = 0, 0.0, 0.0
@@ -154,7 +153,7 @@ class Budget:
     def _require(self, most: float) -> None:
         max_usd, max_calls, _ = self._limits
         if max_calls and self._calls >= max_calls:
-            raise BudgetReached(f"The budget of {max_calls} calls {self._reached}.", "--max-calls N")
+            raise BudgetReached(f"The budget of {max_calls} calls is reached.", "--max-calls N")
         if max_usd and (silent := [model for model, tells in self._tells.items() if not tells]):
             raise BudgetReached(
                 f"The server of {silent[0]} does not report how many tokens it reads and writes, so a limit in "
@@ -163,7 +162,7 @@ class Budget:
             )
         if self._is_short(most):
             raise BudgetReached(
-                f"The budget of ${max_usd:.2f} {self._reached}: ${self._usd:.4f} is spent, calls in flight may cost "
+                f"The budget of ${max_usd:.2f} is reached: ${self._usd:.4f} is spent, calls in flight may cost "
                 f"up to ${self._held:.4f}, and the next one up to ${most:.4f}.",
                 "--max-usd N",
             )

@@ -104,9 +104,9 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
         """Return this runtime with a run's recorded limits, unless it has its own."""
         return self if self.limits is not None else msgspec.structs.replace(self, limits=recorded)
 
-    def budget(self, ledger: Ledger, *, counting: str = "") -> Budget:
+    def budget(self, ledger: Ledger) -> Budget:
         """Return the budget, with what the ledger has booked already spent."""
-        return Budget(self.limits or UNLIMITED, self.prices, ledger, counting=counting)
+        return Budget(self.limits or UNLIMITED, self.prices, ledger)
 
     def require_prices(self, models: Mapping[str, str]) -> None:
         """Raise `UsageError` if dollars are limited and a model (tier -> spec) has no price."""

@@ -7,7 +7,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -23,6 +23,7 @@ from mage_es.engine.rules.effect import (
     pairs_of,
     reasked,
     to_ask,
+    too_few,
 )
 from mage_es.engine.rules.live_gain import LEAST, Difference
 from mage_es.engine.run.directory import Run
@@ -35,7 +36,7 @@ from mage_es.events.vocabulary import AnswerJudged, AnswerUndecided, BundleTrimm
 
 class PairedNumbers(msgspec.Struct, frozen=True, kw_only=True):
     """Of `questions` that saw a memory, `pairs` are on record with and without it. `points` is the mean of all pairs,
-    in points, with an interval (95 %) if there are `least` pairs or more."""
+    in points, with an interval (95 %) from `LEAST_PAIRS` on."""
 
     questions: int
     pairs: int
@@ -43,7 +44,11 @@ class PairedNumbers(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     p: float | None
-    least: int = LEAST_PAIRS
+
+    def interval_in_words(self) -> str:
+        if self.low is None or self.high is None:
+            return too_few(self.pairs)
+        return f"95 % {self.low:+.1f} to {self.high:+.1f}"
 
 
 class PairedEffect(PairedNumbers, frozen=True, kw_only=True):
@@ -67,11 +72,16 @@ class SplitEffect(msgspec.Struct, frozen=True, kw_only=True):
     least: int = LEAST
 
 
+Evidence = Literal["re-ask", "coin", "association"]
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
+"""What a number may rest on, the strongest first."""
+
+
 class Worth(msgspec.Struct, frozen=True):
     """The best number about a memory, in points (95 %), on `n` pairs, or `n` questions on either side, and its p (not
     for an association)."""
 
-    by: Literal["re-ask", "coin", "association"]
+    by: Evidence
     points: float
     low: float
     high: float
@@ -99,7 +109,7 @@ class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
         paired = self.paired
         if paired and paired.points is not None and paired.low is not None and paired.high is not None:
             return Worth("re-ask", paired.points, paired.low, paired.high, (paired.pairs,), paired.p)
-        numbers: tuple[tuple[Literal["coin", "association"], SplitEffect], ...]
+        numbers: tuple[tuple[Evidence, SplitEffect], ...]
         numbers = (("coin", self.coin), ("association", self.association))
         for name, found in numbers:
             if found.points is not None and found.low is not None and found.high is not None:

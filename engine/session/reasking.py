@@ -244,8 +244,8 @@ async def asking_again(
     verb: str,
     found: Callable[[], QuestionsReasked] | None = None,
 ) -> AsyncIterator[AskingAgain]:
-    """Open the log of what is asked again, and clients for the models; one budget covers all that was ever asked
-    again. At the end, or after a stop, the run's own log records which `verb` asked, and what was `found`.
+    """Open the log of what is asked again, and clients for the models; the limits cover what is asked now, as its price
+    does. At the end, or after a stop, the run's own log records which `verb` asked, and what was `found`.
 
     Raises `RunLocked` if another process asks questions of the run again, and `PrerequisiteError` if the log of what
     was asked before is missing.
@@ -255,8 +255,7 @@ async def asking_again(
         log.seal_texts_of(set(world.setting.subjects.values()))
         names: dict[Tier, str] = {tier: model.name for tier, model in models.items()}
         book = _Book(log, part.log_path, replies_of(run, reader, names))
-        counting = f"all that was ever asked again of {run.id}"
-        budget = runtime.budget(ledger_of(LogReader(part.log_path)), counting=counting)
+        budget = runtime.budget(Ledger())
         async with AsyncExitStack() as closing:
             clients: dict[Tier, RetryingClient] = {}
             for tier, model in models.items():

@@ -89,7 +89,7 @@ class RunAdapter(InstructionAdapter):
     ) -> None:
         """At the `start` questions are asked with the bare prompt, as a program without memories asks them; at the end
         of an iteration, `iter-3` or the `latest`, with what had been learned at that point. `execution` must be the
-        run's own model, `guidance` may be another. The limits of `runtime` are for all that was ever asked again.
+        run's own model, `guidance` may be another. The limits of `runtime` are for what is asked now.
 
         Raises `UsageError` if there is no such end of an iteration, the run's questions are episodes, or too few of
         them were answered, and `PrerequisiteError` if the world of the run is missing.

@@ -18,7 +18,8 @@ from typing import Literal
 
 import msgspec
 
-from mage_es.engine.rules.effect import pairs_of, to_ask
+from mage_es.engine.rules.effect import LEAST_PAIRS, pairs_of, to_ask
+from mage_es.engine.rules.live_gain import LEAST
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.worth import OnRecord, PairedNumbers, on_record, paired_numbers
 from mage_es.engine.upkeep.memory import curate_all
@@ -62,13 +63,9 @@ class PruneGain(PairedNumbers, frozen=True, kw_only=True):
         counted = (
             f"{self.before} of {self.pairs} right as they were asked, {self.after} without: {self.points:+.1f} points"
         )
-        is_sure = self.low is not None and self.high is not None
-        interval = (
-            f" (95 % {self.low:+.1f} to {self.high:+.1f})" if is_sure else f" (too few for an interval of {self.least})"
-        )
         rest = self.questions - self.pairs
         missing = f" {rest} more questions were not asked again without all of them." if rest else ""
-        return f"The same questions: {counted}{interval}.{missing} They chose what goes: an exam asks others."
+        return f"The same questions: {counted} ({self.interval_in_words()}).{missing} They chose what goes: an exam asks others."
 
 
 class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +85,11 @@ class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
         more = " more" if self.looked_at else ""
         were = "was" if self.too_few == 1 else "were"
         left = f"{self.too_few}{more} {were} left alone: too few answers on record"
+        if self.too_few and not self.pruned:
+            left += (
+                f" (a proof takes {LEAST_PAIRS} questions asked again without it, by `mage-es effect {self.run_id}`, or "
+                f"{LEAST} answers on either side of --coin)"
+            )
         left += f"; and {self.released}, since they were released." if self.released else "."
         looked_at = "1 memory" if self.looked_at == 1 else f"{self.looked_at} memories"
         if not self.pruned:

@@ -29,7 +29,7 @@ import numpy as np
 
 import mage_es
 from mage_es.engine.config import Config, canonical, fingerprint
-from mage_es.engine.histories.rules.what_if import LEAST, Toss, WhatIfEstimate, estimated
+from mage_es.engine.histories.rules.what_if import LEAST_PAIRS, Toss, WhatIfEstimate, estimated
 from mage_es.engine.histories.what_if import what_if
 from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.rules.bandits import choose, rewarded
@@ -109,7 +109,7 @@ def print_coverage(title: str, found: Iterable[Found]) -> None:
                 missed([(one.truth, one.estimate.robust) for one in robust]),
             )
         )
-    columns = ("what if", f"refused, below {LEAST}", "effective", "SNIPS holds the truth (width)", "doubly robust")
+    columns = ("what if", f"refused, below {LEAST_PAIRS}", "effective", "SNIPS holds the truth (width)", "doubly robust")
     print_table(title, (*columns, "SNIPS misses it by", "doubly robust"), rows)
 
 

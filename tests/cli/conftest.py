@@ -4,15 +4,37 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+import typer
 
 from mage_es.cli import main
 from tests.paper_parts import PAPER_OPTIONS
+
+
+def advised(err: str) -> list[list[str]]:
+    """Return the words of each of our commands that a command names as the next."""
+    _, _, last = err.rpartition("\nNext: ")
+    lines = (shlex.split(line) for line in last.splitlines() if line.strip().startswith("mage-es "))
+    return [words[1:] for words in lines] if "\nNext: " in err else []
+
+
+def understand(words: list[str]) -> None:
+    """Fail if the command line does not understand these words."""
+    from mage_es.cli.app import app
+
+    command: Any = typer.main.get_command(app)
+    parent, given = None, words
+    while hasattr(command, "get_command"):
+        parent = command.make_context("mage-es", [], parent=parent, resilient_parsing=True)
+        command, *words = command.get_command(parent, words[0]), *words[1:]
+        assert command, given
+    command.make_context("mage-es", list(words), parent=parent)
 
 
 class Outcome(NamedTuple):
@@ -45,6 +67,8 @@ def mage(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         with pytest.raises(SystemExit) as exited:
             main(words)
         written = capfd.readouterr()
+        for line in advised(written.err):
+            understand(line)
         return Outcome(int(exited.value.code or 0), written.out, written.err)
 
     return command

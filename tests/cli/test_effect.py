@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -30,15 +31,13 @@ def test_with_a_yes_it_asks_once_and_says_too_few_where_there_is_no_interval(mag
 
 
 @pytest.mark.slow
-def test_a_budget_that_is_reached_says_what_it_counts_and_how_to_go_on(mage: Command, runs_dir: Path) -> None:
+def test_a_limit_equal_to_the_printed_price_suffices_whatever_was_asked_before(mage: Command, runs_dir: Path) -> None:
     stopped = mage("effect", "first", "--max-calls", "2")
-    assert stopped.code == 3 and "Every answer so far is kept" in stopped.err
-    again = mage("effect", "first", "--max-calls", "2")
-    assert (
-        "2 calls is reached, counting all that was ever asked again of first. To go on, pass --max-calls" in again.err
-    )
-    assert "The same command continues" not in again.err
-    assert mage("effect", "first", "--max-calls", "none", "--yes").code == 0
+    assert stopped.code == 3 and "2 calls is reached. To go on, pass --max-calls" in stopped.err
+    assert "Every answer so far is kept" in stopped.err and "The same command continues" not in stopped.err
+    [left] = re.findall(r"about (\d+) calls", mage("effect", "first").err)
+    done = mage("effect", "first", "--max-calls", left)
+    assert done.code == 0 and "calls were made" in done.out and "no model is called" in mage("effect", "first").err
     assert mage("verify", "first").code == 0
 
 
@@ -47,14 +46,19 @@ def test_memories_are_listed_by_what_they_are_worth(mage: Command) -> None:
     measured(Path("runs"), 2, questions=120, top=6)
     listed = json.loads(mage("memory", "list", "2-asked", "--sort", "effect", "--json").out)
     best = [listed["worth"].get(item["memory_id"]) for item in listed["items"]]
+    ranks = [("re-ask", "coin", "association").index(each["by"]) for each in best if each]
     points = [each["points"] for each in best if each]
-    assert len(points) > 2 and points == sorted(points, reverse=True) and not any(best[len(points) :])
+    assert ranks == sorted(ranks) and 0 < ranks.count(0) < len(ranks) and not any(best[len(points) :])
+    for rank in set(ranks):  # the largest association is no proof
+        of_rank = [each for place, each in zip(ranks, points, strict=True) if place == rank]
+        assert of_rank == sorted(of_rank, reverse=True)
     assert all(each["low"] <= each["points"] <= each["high"] and min(each["n"]) >= 20 for each in best if each)
     first = best[0]
     told = f"{points[0]:+.1f} {first['by']}, 95 % {first['low']:+.1f} to {first['high']:+.1f} (n {first['n'][0]}"
     assert told in mage("memory", "list", "2-asked", "--sort", "effect").out
     worst = json.loads(mage("memory", "list", "2-asked", "--sort", "harm", "--json").out)
-    assert [worst["worth"][item["memory_id"]]["points"] for item in worst["items"][: len(points)]] == points[::-1]
+    asked = ranks.count(0)
+    assert [worst["worth"][item["memory_id"]]["points"] for item in worst["items"][:asked]] == points[:asked][::-1]
 
 
 def test_an_order_that_does_not_exist_is_refused(mage: Command, runs_dir: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import sys
+import time
 import weakref
 from collections.abc import Iterator
 
@@ -73,3 +75,34 @@ def test_a_budget_that_is_reached_after_sigterm_is_still_a_budget() -> None:
     with pytest.raises(BudgetReached), Interrupts():
         signal.raise_signal(signal.SIGTERM)
         raise BudgetReached("It is spent.")
+
+
+@pytest.mark.parametrize(("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SecondTermination)])
+def test_work_that_does_not_look_is_cut_off_after_one_signal(
+    number: signal.Signals, kind: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mage_es.cli.interrupts._TURN", 0.01)
+
+    async def divide() -> None:
+        signal.raise_signal(number)
+        while True:
+            pass
+
+    with pytest.raises(kind), Interrupts():
+        asyncio.run(divide())
+
+
+def test_work_that_waits_for_a_call_or_has_looked_may_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mage_es.cli.interrupts._TURN", 0.01)
+
+    async def answer(interrupts: Interrupts) -> str:
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(0.2)
+        assert interrupts.asked()
+        until = time.monotonic() + 0.2
+        while time.monotonic() < until:
+            pass  # what is left to do before it stops
+        return "answered"
+
+    with Interrupts() as interrupts:
+        assert asyncio.run(answer(interrupts)) == "answered"

@@ -91,7 +91,7 @@ def test_the_next_of_several_runs_is_named(capsys: pytest.CaptureFixture[str]) -
     with ProgressDisplay(clock=iter(range(100)).__next__) as display:
         for run_id in ("r1", "r1", "r2"):
             display.observe(replaced(run_id=run_id))
-    assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("Next")] == ["Next: r2"]
+    assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("Now")] == ["Now r2"]
 
 
 def test_what_is_said_when_several_runs_begin_is_said_once_and_what_is_said_later_each_time(

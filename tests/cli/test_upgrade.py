@@ -27,8 +27,8 @@ def test_with_a_yes_or_a_limit_it_goes_on_and_ends_with_what_is_kept(mage: Comma
     assert (
         stopped.code == 3 and "Every answer so far is kept" in stopped.err and (runs_dir / "first-on-copier").is_dir()
     )
-    done = mage("upgrade", "first", *OTHER, "--sample", "5", "--max-calls", "none", "--yes")
-    assert done.code == 0 and "that are made" in done.err
+    done = mage("upgrade", "first", *OTHER, "--sample", "5", "--yes")  # at the price, whatever the limit was
+    assert done.code == 0 and "calls of builtin/copier, 40 of them made" in done.err
     for said in ("its memories", "these memories", "The new model's gain", "gained", "took 70 calls"):
         assert said in done.out
     again = mage("upgrade", "first", *OTHER, "--sample", "5", "--json")  # complete: there is nothing to agree to

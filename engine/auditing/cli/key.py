@@ -39,7 +39,7 @@ def new(
     verifier = str(make_key(file, name=name, is_witness=witness))
     out.report({"file": str(file), "verifier": verifier}, verifier)
     out.next(
-        settings.again("key", "cosign", "RUN", "--with", str(file)) if witness else f"mage-es evolve ... --sign {file}"
+        settings.again(*(("key", "cosign", "--with") if witness else ("evolve", "wordmath", "--sign")), str(file))
     )
 
 

@@ -72,9 +72,12 @@ def diff(
 
     run, marker = moment_of(before if "@" in before or after else f"{before}@start", settings.runs_dir)
     other, until = moment_of(after, settings.runs_dir) if after else (run, "latest")
+    settings.find_run(str(other.path))  # which may be elsewhere
     report = compare(run, other, at=(marker, until), question=question, top=top)
     out.report(report, *parts(report))
-    out.next(settings.again("memory", "list", other.id), settings.again("show", question or "QUESTION", other.id))
+    changed = [name for each in report.answers for name in (*each.lost, *each.won)]
+    ahead = [("memory", "list", other.id), *(("show", name, other.id) for name in [question, *changed] if name)]
+    out.next(*(settings.again(*words) for words in ahead[:2]))
 
 
 def _inspected(out: Output, before: str, after: str, question: str) -> None:
@@ -134,12 +137,12 @@ def _answers(found: Sequence[AnswersDiff], title: str = "The same questions", wh
                 str(len(each.lost)),
             ),
             f"{100 * (each.after - each.before) / each.total:+.1f}",
-            f"{each.interval.low:+.1f} to {each.interval.high:+.1f}",
-            "" if each.interval.p is None else f"{each.interval.p:.2g}",
+            each.numbers.interval_in_words(),
+            "" if each.numbers.p is None else f"{each.numbers.p:.2g}",
         )
         for each in found
     ]
-    columns = (what, "both", "right before", "after", "won", "lost", "points", "95 % interval", "p")
+    columns = (what, "both", "right before", "after", "won", "lost", "points", "interval", "p")
     return TextTable(title, columns, rows)
 
 

@@ -95,9 +95,8 @@ def _paired(found: PairedEffect | None) -> str:
     if found.points is None:
         return f"0 of {found.questions} asked"
     counted = f"{found.points:+.1f}, {found.won} won, {found.lost} lost of {found.pairs}"
-    if found.low is None or found.high is None:
-        return f"{counted}; too few: {found.pairs} of {found.least}"
-    return f"{counted}, 95 % {found.low:+.1f} to {found.high:+.1f}, p {found.p:.2g}"
+    sure = "" if found.low is None else f", p {found.p:.2g}"
+    return f"{counted}, {found.interval_in_words()}{sure}"
 
 
 def _split(found: SplitEffect, *, tossed: str = "") -> str:

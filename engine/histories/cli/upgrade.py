@@ -11,7 +11,7 @@ import typer
 from mage_es.cli.options import RunArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.paying import ASKING, YesOption, require_agreement
-from mage_es.cli.session import repeatable
+from mage_es.cli.session import repeatable, serving
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS, benefit
 from mage_es.engine.config import MOST
@@ -78,18 +78,20 @@ def upgrade(
     what |= {"runs_dir": settings.runs_dir, "run_id": run_id}
     price = upgrade_price(found, **what, prices=settings.prices())
     child = Run(price.run_id, settings.runs_dir / price.run_id)
-    if child.path.exists() and child.events:
+    if child.path.exists() and child.events and not (yes and not any(settings.limits)):
         settings = settings.within(limits_of(LogReader(child.log_path)))
     out.say(priced(price))
-    if price.calls:
+    if price.calls > price.made:
         require_agreement(settings, yes=yes)
     with repeatable(out, settings) as runtime:
         config = _config(settings, begun)
         report = take(found, **what, at=at, config=config, data_dir=settings.data_dir, runtime=runtime)
     out.report(report, standings(report), benefit(report.benefit), memories(report), "\n".join(verdict(report)))
-    is_served = any(each.served == "learned" for each in report.benefit) or not report.benefit
-    words = ("serve",) if is_served else ("runs", "show")
-    out.next(settings.again(*words, report.run_id, names=("runs_dir",)))
+    right = {each.is_bare: each.correct for each in report.standings if each.execution == report.execution}
+    if right[False] > right[True]:
+        out.next(serving(settings, report.run_id, report.execution))
+    else:
+        out.next(settings.again("runs", "show", report.run_id, names=("runs_dir",)))
 
 
 def _config(settings: Settings, begun: Config) -> Config:
@@ -99,12 +101,12 @@ def _config(settings: Settings, begun: Config) -> Config:
 
 def priced(price: UpgradePrice) -> str:
     """Return one sentence on what an upgrade will cost, and for what."""
-    if not price.calls:
+    if price.calls == price.made:
         return f"{price.run_id} is complete: no model is called."
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
     time = "" if price.minutes is None else f", {price.minutes:.0f} minutes at the pace of {price.paced_by}"
     noun = "call" if price.calls == 1 else "calls"
-    made = f", after {price.made} that are made" if price.made else ""
+    made = f", {price.made} of them made" if price.made else ""
     return (
         f"About {price.calls} {noun} of {price.execution}{made}: {price.sample} recorded questions, {price.anchors} "
         f"anchors and {price.questions} questions of an exam, each with what was learned and bare; "

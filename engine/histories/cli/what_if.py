@@ -103,10 +103,13 @@ def _mark(iteration: int) -> str:
 
 
 def _of_answers(report: WhatIfReport, found: WhatIfAnswers) -> list[TextTable | str]:
+    from mage_es.engine.rules.effect import too_few
+
     what = f"always {report.arm}" if report.arm else f"without {', '.join(each[:ID_DIGITS] for each in report.without)}"
     rows = [("as recorded", str(found.answers), f"{100 * found.right / found.answers:.1f} %", "", "")]
     if found.share is not None and found.points is not None:
-        interval = "" if found.low is None else f"{found.low:+.1f} to {found.high:+.1f}"
+        few = too_few(found.again) if found.again else ""
+        interval = few if found.low is None else f"{found.low:+.1f} to {found.high:+.1f}"
         rows.append((what, str(found.answers), f"{found.share:.1f} %", f"{found.points:+.1f}", interval))
     else:
         bounds = f"{found.least_share:.1f} to {found.most_share:.1f} %"

@@ -11,7 +11,7 @@ Rules
       posterior from before them.
     - Effective sample size: the smaller of Kish's, from the weighted answers, and the one expected from the chances of
       all prompts. The first alone is blind to prompts that were hardly ever asked that way, such as those of a bandit
-      that has made up its mind. Below LEAST no number is given.
+      that has made up its mind. Below LEAST_PAIRS no number is given.
     - The interval is Wilson's, with Student's quantile, on as many answers as would give the weighted variance, at most
       the effective sample size. If it is for other prompts than the weighted ones, their own variance is added. How
       often it covers the truth: tests/bench/what_if.py.
@@ -37,8 +37,6 @@ from mage_es.engine.rules.snapshot import best_of, decision_on
 from mage_es.events.vocabulary import BenefitDecided, GuardDecided, Paired
 from mage_es.projections.scores import Scores
 
-LEAST = LEAST_PAIRS
-"""The least effective sample size for an estimate."""
 LEVEL = 0.95
 
 
@@ -79,10 +77,10 @@ class WhatIfEstimate(msgspec.Struct, frozen=True, kw_only=True):
     robust: float | None = None
     robust_low: float | None = None
     robust_high: float | None = None
-    least: int = LEAST
+    least: int = LEAST_PAIRS
 
 
-def estimated(tosses: Collection[Toss], *, apart: int = 0, least: int = LEAST) -> WhatIfEstimate:
+def estimated(tosses: Collection[Toss], *, apart: int = 0, least: int = LEAST_PAIRS) -> WhatIfEstimate:
     """Return the share of right answers if the dice had always fallen as asked about, among all prompts, or among
     `apart` further prompts."""
     taken = [toss for toss in tosses if toss.is_taken]

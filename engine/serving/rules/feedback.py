@@ -149,7 +149,7 @@ def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list
     """Return the feedback, and the memory that it proposes. What is already on record is returned unchanged.
 
     Raises:
-        UsageError: The value is not valid, or a text is too long.
+        UsageError: The value is not valid, a text is too long, or a demonstration names another question.
         Conflict: Different feedback exists under the same idempotency key.
     """
     event = feedback_event(command.said, key=command.key, session=command.session)
@@ -163,11 +163,24 @@ def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list
     event = msgspec.structs.replace(event, trust=command.trust)
     if event.kind != "demonstration":
         return [draft_of(event)]
+    _require_same_question(event.text, command.question)
     proposed = _proposed(setting, state, command, event)
     if isinstance(proposed, str):
         return [draft_of(msgspec.structs.replace(event, unused=proposed))]
     event = msgspec.structs.replace(event, memory_id=proposed.memory_id)
     return [draft_of(event), draft_of(proposed)]
+
+
+def _require_same_question(demonstration: str, known: str) -> None:
+    """Raise `UsageError` if a demonstration names another question than its inference's: its answer is for that."""
+    named = question_in(demonstration, "")
+    one, other = (" ".join(text.casefold().split()) for text in (named, known))
+    if not one or not other or one in other or other in one:  # one may be the other within a template
+        return
+    raise UsageError(
+        f"question is {named!r:.80}, but the inference's is {known!r:.80}. Leave `question` out if the answer is "
+        "to the inference's; else give the id of the inference that asked this question."
+    )
 
 
 def not_found(said: Feedback) -> NotFound:

@@ -88,7 +88,7 @@ def report(
     if not names and empty:
         out.say(f"\nTables without data: {', '.join(empty)}.")
     again = settings.again("report", str(folder), names=("data_dir", "prices"))
-    out.next(f"{again} --format latex --to FOLDER --figures" if to is None else f"{again} --format text")
+    out.next(f"{again} --format latex --to tables --figures" if to is None else f"{again} --format text")
 
 
 def _parts(table: StudyTable) -> list[TextTable | str]:

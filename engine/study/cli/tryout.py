@@ -11,7 +11,7 @@ import typer
 from mage_es.cli.options import BenchmarkArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import with_learner
-from mage_es.cli.session import repeatable
+from mage_es.cli.session import repeatable, serving
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import form_in_words
 from mage_es.engine.config import MOST
@@ -68,11 +68,10 @@ def tryout(
     out.report(report, ring_table(report.ring))
     for said in (*report.data.leaks, *form_in_words(report.form), " ".join(verdict(report))):
         out.say(said)
-    names = ("runs_dir",)
     if report.is_gain:
-        out.next(settings.again("serve", report.run_id, names=names))
+        out.next(serving(settings, report.run_id, report.ring.execution))
     else:
-        out.next(settings.again("runs", "show", report.run_id, names=names))
+        out.next(settings.again("runs", "show", report.run_id, names=("runs_dir",)))
 
 
 def verdict(report: TryoutReport) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -86,9 +85,10 @@ def list_all(
 
     `met` counts how often the same thing was learned; it is stored once. `--sort effect` lists the most valuable first,
     `--sort harm` the least valuable, by the best number on record (`mage-es effect`), with its interval and n: pairs,
-    or questions on either side. Memories with too few for any number come last. No model is called.
+    or questions on either side. What was asked again comes before what the coin says, that before an association, and
+    memories with too few for any number come last. No model is called.
     """
-    from mage_es.engine.run.worth import effects
+    from mage_es.engine.run.worth import EVIDENCE, effects
     from mage_es.engine.upkeep.memory import memories
 
     _must_be_known("--sort", sort, list(SORTS))
@@ -101,7 +101,12 @@ def list_all(
     worth = {} if sort == "age" else {name: row.best for name, row in effects(chosen).items()}
     if worth:
         sign = -1 if sort == "effect" else 1
-        items.sort(key=lambda item: sign * best.points if (best := worth.get(item.memory_id)) else math.inf)
+
+        def order(item: MemoryItem) -> tuple[int, float]:
+            best = worth.get(item.memory_id)
+            return (EVIDENCE.index(best.by), sign * best.points) if best else (len(EVIDENCE), 0.0)
+
+        items.sort(key=order)
     count, more = len(items), len(items[top:])
     items = items[:top]
     worth = {item.memory_id: worth[item.memory_id] for item in items if item.memory_id in worth}

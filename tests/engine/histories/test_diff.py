@@ -102,7 +102,8 @@ def test_answers_are_paired_by_question_and_exams_by_the_state_that_was_examined
     assert set(exam.won) == {name for name in was if now[name] and not was[name]}
     assert set(exam.lost) == {name for name in was if was[name] and not now[name]}
     assert 100 * (exam.after - exam.before) / 12 == pytest.approx(100 * (len(exam.won) - len(exam.lost)) / 12)
-    assert exam.interval.pairs == 12 and exam.interval.low <= exam.interval.high
+    assert (exam.numbers.pairs, exam.numbers.low) == (12, None) and exam.numbers.p is not None
+    assert exam.numbers.interval_in_words() == "too few: 12 of 30"
     assert "exam" not in {each.what for each in diff(run, run, at=("iter-0", "latest")).answers}
 
 

@@ -208,6 +208,7 @@ def test_prompts_that_showed_it_are_asked_again_once_and_all_others_stay(asking:
     report = what_if(asking, without=[name], reask=True)
     found = answers(report)
     assert report.made > 0 and found.again == len(shown(asking, name)) and not found.open and not found.estimated
+    assert (found.low is None) == (found.again < 30)  # as in `effect`, however many others stay
     assert found.share == approx(100 * (found.exact_right + found.again_right) / found.answers)
     assert bounds.least_share <= found.share <= bounds.most_share
     # What `effect` has on record of the same prompts is not asked again, and the other way round.

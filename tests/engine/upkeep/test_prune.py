@@ -78,4 +78,5 @@ def test_a_memory_with_too_few_answers_is_left_alone(tmp_path: Path, start: Call
     head = LogReader(tossing.log_path).head
     found = prune(tossing)
     assert found.looked_at == 0 < found.too_few and not found.pruned and found.gain.questions == 0
+    assert f"takes 30 questions asked again without it, by `mage-es effect {tossing.id}`" in found.in_words()
     assert LogReader(tossing.log_path).head == head

@@ -20,7 +20,7 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import IterationClosed, RunFinished, RunResumed
+from mage_es.events.vocabulary import IterationClosed, ModelCalled, RunFinished, RunResumed
 from tests.paper_parts import PAPER_PARTS
 
 pytestmark = pytest.mark.slow
@@ -116,7 +116,7 @@ def test_a_run_refused_for_want_of_space_is_whole_and_goes_on_when_there_is_some
 
     def full_before_the_second_iteration(path: Path) -> object:
         asked.append(path)
-        return usage._replace(free=10 * 2**20) if len(asked) == 2 else usage
+        return usage._replace(free=10 * 2**20) if len(asked) == 3 else usage
 
     monkeypatch.setattr(shutil, "disk_usage", full_before_the_second_iteration)
     with pytest.raises(PrerequisiteError, match="Only 10 MiB are free"):
@@ -128,6 +128,14 @@ def test_a_run_refused_for_want_of_space_is_whole_and_goes_on_when_there_is_some
     resume(run, config=None, **HERE)
     last = [list(LogReader(r.log_path).records({IterationClosed}))[-1].event for r in (run, small_run)]
     assert last[0] == last[1]
+
+
+def test_on_a_full_disk_no_call_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=10 * 2**20))
+    with pytest.raises(PrerequisiteError, match="Only 10 MiB are free"):
+        evolve(SMALL, runs_dir=tmp_path, run_id="r", **HERE)
+    assert not list(LogReader(Run("r", tmp_path / "r").log_path).of(ModelCalled))
 
 
 def test_a_config_says_what_differs_and_survives_its_canonical_form() -> None:

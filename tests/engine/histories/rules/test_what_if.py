@@ -14,7 +14,6 @@ from pytest import approx
 
 from mage_es.engine.config import Config
 from mage_es.engine.histories.rules.what_if import (
-    LEAST,
     Judged,
     Toss,
     WhatIfEstimate,
@@ -28,6 +27,7 @@ from mage_es.engine.histories.rules.what_if import (
     weighted,
 )
 from mage_es.engine.rules.benefit import Pair, decide_benefit
+from mage_es.engine.rules.effect import LEAST_PAIRS
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.events.vocabulary import BenefitDecided, SlotsRolledBack
 from mage_es.projections.scores import Scores
@@ -48,7 +48,7 @@ def toss(chance: float, *, taken: bool = True, right: bool = True) -> Toss:
     return Toss(chance, taken, right, 1 / chance, 0.5)
 
 
-@given(st.lists(st.booleans(), min_size=LEAST, max_size=200))
+@given(st.lists(st.booleans(), min_size=LEAST_PAIRS, max_size=200))
 def test_of_what_was_always_done_the_estimate_is_the_mean(rights: list[bool]) -> None:
     found = estimated([toss(1.0, right=right) for right in rights])
     assert found.share == approx(100 * fmean(rights)) and found.robust == approx(100 * fmean(rights))
@@ -130,10 +130,10 @@ def test_without_a_toss_for_each_memory_there_is_none() -> None:
 
 
 def test_too_few_answers_of_equal_weight_give_no_number() -> None:
-    tosses = [toss(0.5, taken=number % 2 == 0) for number in range(2 * LEAST)]
+    tosses = [toss(0.5, taken=number % 2 == 0) for number in range(2 * LEAST_PAIRS)]
     assert estimated(tosses).share == 100
     fewer = estimated(tosses[2:])
-    assert (fewer.taken, fewer.effective) == (LEAST - 1, approx(LEAST - 1))
+    assert (fewer.taken, fewer.effective) == (LEAST_PAIRS - 1, approx(LEAST_PAIRS - 1))
     assert (fewer.share, fewer.low, fewer.robust, fewer.robust_high) == (None, None, None, None)
 
 

@@ -456,3 +456,18 @@ def test_what_its_key_corrected_while_it_waited_is_refused() -> None:
         (True, "waiting"),
         (True, "refused"),
     ]
+
+
+def test_an_answer_to_another_question_than_the_inference_s_is_refused() -> None:
+    heard = Heard(inference("inf-1-1"))
+    with pytest.raises(UsageError, match="question is 'How do I reset.* inference's is 'How many.*Leave `question` out"):
+        heard.say({"answer": "Click Forgot.", "question": "How do I reset it?"})
+    assert not heard.of(FeedbackGiven)
+
+
+@pytest.mark.parametrize("named", [" how  MANY?\n", "You are a clerk. How many? Answer briefly.", "many?", ""])
+def test_the_inference_s_question_may_be_in_a_template_or_spaced_otherwise(named: str) -> None:
+    heard = Heard(inference("inf-1-1"))
+    heard.say({"answer": "15", "question": named})
+    [proposed] = heard.of(MemoryProposed)
+    assert (proposed.question, proposed.answer) == ("How many?", "15")

@@ -68,6 +68,16 @@ def test_a_flipped_byte_in_a_segment_is_named_with_its_file_and_events(examined:
     assert segment.name in detail and "events 1-" in detail
 
 
+def test_an_altered_gold_answer_is_named_and_hides_no_other_check(examined: Run) -> None:
+    sound = checks(examined)
+    [file] = (examined.log_path / "golds").iterdir()
+    file.write_bytes(file.read_bytes()[:-40] + bytes(40))
+    found = checks(examined)
+    assert found.keys() == sound.keys()
+    assert {name for name, (ok, _) in found.items() if not ok} == {"questions", "target leaks"}
+    assert all(file.name in found[name][1] for name in ("questions", "target leaks"))
+
+
 def test_a_changed_digest_is_named_with_its_iteration_and_projection(small_run: Run, tmp_path: Path) -> None:
     def change(record: Record) -> Event:
         event = record.event

@@ -137,7 +137,7 @@ def verified(
         head=verdict.head.chain,
         checks=tuple(checks),
         exams=exam_rows(reader),
-        grounds=grounds_of(checks, signed, reader, kept=until, known=known),
+        grounds=grounds_of(checks, signed, run, reader, kept=until, known=known),
     )
 
 

@@ -136,7 +136,7 @@ def verified(
         run_id=run.id,
         head=verdict.head.chain,
         checks=tuple(checks),
-        exams=exam_rows(reader),
+        exams=exam_rows(run, reader),
         grounds=grounds_of(checks, signed, run, reader, kept=until, known=known),
     )
 

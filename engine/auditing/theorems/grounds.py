@@ -16,6 +16,7 @@ import msgspec
 
 from mage_es.engine.auditing.theorems.log import REPAIRS, SIGNED
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import recalled_in
 from mage_es.engine.seams.check import Check
 from mage_es.events.care import HeadsVerdict
 from mage_es.events.care.notes import LOG, Verifier
@@ -100,13 +101,18 @@ def _before(signed: HeadsVerdict, reader: LogReader) -> str:
 
 
 def _believed(signed: HeadsVerdict, run: Run, reader: LogReader) -> Iterator[tuple[str, str]]:
-    calls = Counter[str]()
+    calls, recalled = Counter[str](), 0
     for part in (run, *run.exams(), run.reasked):
         with suppress(LogError):  # the check of an exam, or of what was asked again, says so
-            events = LogReader(part.log_path).events({ModelCalled: ("model",)}) if part.events else ()
+            if not part.events:
+                continue
+            log = LogReader(part.log_path)
+            events = log.events({ModelCalled: ("model",)})
             calls += Counter(event.model for _, event in events if isinstance(event, ModelCalled))
+            recalled += recalled_in(log)
     asked = ", ".join(f"{count} calls of {model}" for model, count in sorted(calls.items())) or "no call in these logs"
-    yield "the models really gave these replies", asked
+    without = f"; {recalled} answers of exams are of no model: they were recalled from the nearest cases"
+    yield "the models really gave these replies", f"{asked}{without if recalled else ''}"
     seen = [line for line in signed.seen if line.verifier.kind != LOG]
     witnessed = (f"event {line.seq} seen {_moment(line.at)} by {line.verifier.name}" for line in seen[-2:])
     yield "times are true", "; ".join(witnessed) or "this machine's clock alone"

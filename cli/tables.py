@@ -44,6 +44,8 @@ def _facts(summary: RunSummary) -> Iterator[str]:
         yield f"{_counted(unanswered, 'question')} unanswered after a failed call, counted as wrong"
     if undecided := sum(row.undecided for row in summary.rows):
         yield f"{_counted(undecided, 'answer')} undecided: neither right nor wrong, and nothing was learned from them"
+    if summary.recalled:
+        yield f"{_counted(summary.recalled, 'answer')} recalled from the nearest cases, without a call of the model"
     if summary.quarantined:
         yield f"{_counted(summary.quarantined, 'memory')} in quarantine: mage-es memory list --status quarantined"
     if summary.unguided:
@@ -252,12 +254,14 @@ def exams(rows: Iterable[ExamRow]) -> list[TextTable]:
         (
             *(row.exam, row.marker, row.control, row.execution),
             *(percent(row.correct, row.total), between(row.correct, row.total), _share(row.correct, row.total)),
+            "-" if row.recalled is None else str(row.recalled),
             *(str(row.unanswered), str(row.undecided), row.head[:DIGEST_DIGITS] or "unfinished"),
         )
         for row in rows
     ]
     columns = (
-        *("exam", "marker", "control", "answered by", "right", "95 %", "correct", "unanswered", "undecided", "head"),
+        *("exam", "marker", "control", "answered by", "right", "95 %", "correct", "recalled"),
+        *("unanswered", "undecided", "head"),
     )
     return [TextTable("Exams", columns, lines)] if lines else []
 

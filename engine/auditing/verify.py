@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -49,7 +50,7 @@ from mage_es.engine.verbs.summary import ExamRow
 from mage_es.events.care import verify_heads, verify_log, verify_questions
 from mage_es.events.care.heads import read_head_file
 from mage_es.events.care.notes import read_verifier
-from mage_es.events.errors import KeysUnusable
+from mage_es.events.errors import KeysUnusable, LogDamaged
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted, ServingStarted
 
@@ -124,7 +125,7 @@ def verified(
         checks.append(check_signed(signed))
     try:
         reader = LogReader(run.log_path)
-        checks += [check_parent(reader, parent)] if parent else []
+        checks += _each(check_parent, reader, parent) if parent else []
         checks += _theorems(run, reader, data_dir, benchmark, rebuilt)
     except KeysUnusable as error:  # checks done before the error still count
         checks.append(Check(name="keys", ok=False, detail=str(error), damaged=True))
@@ -135,8 +136,8 @@ def verified(
         run_id=run.id,
         head=verdict.head.chain,
         checks=tuple(checks),
-        exams=exam_rows(reader),
-        grounds=grounds_of(checks, signed, reader, kept=until, known=known),
+        exams=exam_rows(run, reader),
+        grounds=grounds_of(checks, signed, run, reader, kept=until, known=known),
     )
 
 
@@ -147,38 +148,49 @@ def _theorems(
     benchmark: Benchmark | None,
     rebuilt: list[RebuiltCall] | None,
 ) -> Iterator[Check]:
-    stored = check_questions(verify_questions(run.log_path))
-    yield stored
-    yield from check_repairs(reader)
-    yield check_replay(reader, run.snapshots_path)
-    yield check_splits(reader)
-    yield check_leaks(reader)
+    yield check_questions(verify_questions(run.log_path))
+    yield from _each(check_repairs, reader)
+    yield from _each(check_replay, reader, run.snapshots_path)
+    yield from _each(check_splits, reader)
+    yield from _each(check_leaks, reader)
     started = next(reader.of(RunStarted), None)
-    if started and stored.ok:
-        yield from check_target_leaks(reader, started)
-    yield check_growth(reader)
-    yield check_origins(reader)
+    if started:
+        yield from _each(check_target_leaks, reader, started)
+    yield from _each(check_growth, reader)
+    yield from _each(check_origins, reader)
     if started:  # a run that ended before its first event has taken no step
         config = parse(started.config)
-        yield from check_registered(reader, started)
-        yield check_coverage(reader, config)
-        yield check_ratchet(reader, config)
-        yield check_own(reader, config)
-        yield check_benefit(run, reader, config)
-        yield from check_reproof(reader, config)
-        yield from check_forms(reader, since=last_inherited(reader))
-    yield check_requests(run, reader)
-    yield from _of_wings(run, reader)
-    yield from check_inference(run, reader)
-    yield from check_reasked(run, reader)
-    yield from check_keys(reader)
-    if started and stored.ok:
+        yield from _each(check_registered, reader, started)
+        yield from _each(check_coverage, reader, config)
+        yield from _each(check_ratchet, reader, config)
+        yield from _each(check_own, reader, config)
+        yield from _each(check_benefit, run, reader, config)
+        yield from _each(check_reproof, reader, config)
+        yield from _each(check_forms, reader, since=last_inherited(reader))
+    yield from _each(check_requests, run, reader)
+    yield from _each(_of_wings, run, reader)
+    yield from _each(check_inference, run, reader)
+    yield from _each(check_reasked, run, reader)
+    yield from _each(check_keys, reader)
+    if started:
         basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), rebuilt=rebuilt)
-        yield check_settings(reader, started, basis_at(basis, started))
-        yield check_scorer(reader, basis)
-        yield from check_verdicts(run, reader, basis)
-        yield check_paraphrases(reader, basis)
-    yield check_oddities(run, reader)
+        yield from _each(check_settings, reader, started, basis_at(basis, started))
+        yield from _each(check_scorer, reader, basis)
+        yield from _each(check_verdicts, run, reader, basis)
+        yield from _each(check_paraphrases, reader, basis)
+    yield from _each(check_oddities, run, reader)
+
+
+def _each(check: Callable[..., Check | Iterable[Check]], *given: Any, **also: Any) -> Iterator[Check]:
+    """Yield what a check reports; one that cannot be made says so itself, and hides none of the others."""
+    try:
+        found = check(*given, **also)
+        yield from [found] if isinstance(found, Check) else found
+    except KeysUnusable:
+        raise
+    except LogDamaged as error:
+        name = check.__name__.removeprefix("check_").replace("_", " ")
+        yield Check(name=name, ok=False, detail=f"not checked: {error}", damaged=True)
 
 
 def _of_wings(run: Run, reader: LogReader) -> Iterator[Check]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from mage_es.engine.rules.reproof import Showing, in_others_words, proof_of_words, proofs, showing_of
-from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import (
     PairedDifference,
@@ -17,6 +16,7 @@ from mage_es.engine.run.exams import (
     ledger_of,
     paired_difference,
     read_exam,
+    recalled_in,
 )
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.world import first_event, state_of
@@ -137,7 +137,7 @@ def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> Upgrade
                 exam=name,
                 correct=sum(answered.values()),
                 total=len(answered),
-                recalled=_recalled(run if who == "old" else child, name),
+                recalled=recalled_in(LogReader((run if who == "old" else child).exam(name).log_path)),
                 interval=interval(sum(answered.values()), len(answered)),
             )
             for (who, is_bare), (name, answered) in taken.items()
@@ -201,11 +201,6 @@ def _old_exam(run: Run, reader: LogReader, digests: Sequence[Digest], *, is_bare
             continue
         return opened.exam, dict(answers.select("question_id", "correct").rows())
     return "", {}
-
-
-def _recalled(run: Run, exam: str) -> int:
-    """Return how many questions of an exam were answered without a call."""
-    return sum(planned.routing_arm == RECALL for planned in LogReader(run.exam(exam).log_path).of(QuestionPlanned))
 
 
 def _kept_gain(answers: Mapping[tuple[str, bool], Mapping[str, bool]]) -> KeptGain | None:

@@ -9,7 +9,7 @@ Rules
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from mage_es.engine.rules.distributions import beta_cdf, beta_quantile, wilson
 from mage_es.engine.rules.distributions import sign_test as one_sided
 from mage_es.engine.rules.randomness import stream
+from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run
 from mage_es.events.errors import LogDamaged
 from mage_es.events.log import LogReader
@@ -33,6 +34,7 @@ from mage_es.events.vocabulary import (
     ExamRejudged,
     LogRepaired,
     ModelCalled,
+    QuestionPlanned,
 )
 from mage_es.projections.fold import fold_into
 from mage_es.projections.ledger import Ledger
@@ -112,7 +114,8 @@ class RecordedExam(NamedTuple):
     """An exam according to its log. `marker` is the one that was requested, `head_seq` its position in the run's log,
     `execution` the model that answered ("" for a baseline). `answers` has a row for each question that was asked (see
     `asked`), `undecided` one for each whose answer is neither right nor wrong, with the `problem`, `episodes` one for
-    each episode. `seconds` is the mean time of the execution model for a question, all its calls added up."""
+    each episode. `seconds` is the mean time of the execution model for a question, all its calls added up. `recalled`
+    questions were answered by the nearest cases, without a call."""
 
     name: str
     marker: str
@@ -125,6 +128,7 @@ class RecordedExam(NamedTuple):
     episodes: pl.DataFrame
     ledger: Ledger
     seconds: float
+    recalled: int
 
     @property
     def questions(self) -> frozenset[str]:
@@ -191,7 +195,14 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
         episodes=found[EpisodeClosed],
         ledger=ledger_of(reader),
         seconds=_seconds(found[ModelCalled], answers["question_id"]),
+        recalled=recalled_in(reader),
     )
+
+
+def recalled_in(reader: LogReader, purposes: Collection[str] = ("exam",)) -> int:
+    """Return how many questions of a log were answered by the nearest cases: no model is to be credited with them."""
+    plans = (event for _, event in reader.events({QuestionPlanned: ("purpose", "routing_arm")}))
+    return sum(isinstance(p, QuestionPlanned) and p.routing_arm == RECALL and p.purpose in purposes for p in plans)
 
 
 def _anew(answers: pl.DataFrame, rejudged: ExamRejudged) -> pl.DataFrame:

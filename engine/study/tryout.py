@@ -18,6 +18,7 @@ import msgspec
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
+from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.engine.run.directory import RUNS_DIR, find_run
 from mage_es.engine.run.exams import PairedDifference
 from mage_es.engine.run.runtime import Runtime
@@ -36,7 +37,7 @@ from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamDifference
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import FormDecided
+from mage_es.events.vocabulary import AnswerJudged, FormDecided, MemoryAppended
 
 METHODS = (NOTHING, LOOK_UP, PLAIN, MAGE)
 QUESTIONS = 60
@@ -69,6 +70,8 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     commonest: tuple[str, int] | None = None
     is_gain: bool
     looked_up: int
+    learned: int
+    """How many questions MAGE learned from: those that it asked first, and the anchors that became cases in the end."""
     is_look_up: bool
     """Whether the answer of the nearest case alone is right at least as often as anything else."""
     run_id: str
@@ -124,6 +127,9 @@ async def atryout(
             embedder=models and models.embedder,
         )
         controlled, under_control, commonest = exam.correct, exam.beside, exam.commonest
+    reader = LogReader(run.log_path)
+    learned = {event.question_id for event in reader.of(AnswerJudged) if event.purpose == "fresh"}
+    learned |= {event.question_id for event in reader.of(MemoryAppended) if event.phase == OF_ANCHORS}
     return TryoutReport(
         data=data,
         ring=ring,
@@ -142,9 +148,10 @@ async def atryout(
         and mage.correct > (commonest[1] if commonest else 0)
         and not data.leaks,
         looked_up=max(0, mage.total - mage.calls),
+        learned=len(learned),
         is_look_up=rows[LOOK_UP].correct >= max(row.correct for row in ring.rows),
         run_id=run.id,
-        form=next(LogReader(run.log_path).of(FormDecided), None),
+        form=next(reader.of(FormDecided), None),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
@@ -12,7 +13,7 @@ from mage_es.engine.commands import shared
 from mage_es.engine.config import Config, parse
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.exams import exam_records
+from mage_es.engine.run.exams import ExamRecord, exam_records, recalled_in
 from mage_es.engine.run.inheriting import first_iteration, inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import measure_of
@@ -111,7 +112,8 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         asked=(sum(verdict.correct for verdict in verdicts), len(verdicts) + len(state.progress.unanswered("exam"))),
         served=_served(state),
         unguided=missing_guidance(reader),
-        exams=exam_rows(reader),
+        exams=exam_rows(run, reader),
+        recalled=recalled_in(reader, ("fresh", "revisit", "anchor")),
         benefit=state.benefit.records(),
         form=state.benefit.form,
     )
@@ -242,7 +244,7 @@ def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first
     return rows
 
 
-def exam_rows(reader: LogReader) -> tuple[ExamRow, ...]:
+def exam_rows(run: Run, reader: LogReader) -> tuple[ExamRow, ...]:
     return tuple(
         ExamRow(
             **shared(record.opened, ExamRow),
@@ -251,9 +253,16 @@ def exam_rows(reader: LogReader) -> tuple[ExamRow, ...]:
             unanswered=record.closed.unanswered if record.closed else 0,
             undecided=record.closed.undecided if record.closed else 0,
             head=record.closed.head_chain if record.closed else "",
+            recalled=_recalled(run, record),
         )
         for record in exam_records(reader)
     )
+
+
+def _recalled(run: Run, record: ExamRecord) -> int | None:
+    with suppress(LogError):
+        return recalled_in(record.log(run))
+    return None
 
 
 def episode_rows(reader: LogReader) -> tuple[EpisodeRow, ...]:

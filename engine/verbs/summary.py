@@ -46,9 +46,11 @@ class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExamRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An exam as the run's log records it: who answered, how much of `total` was right, the head of the exam's own log.
+    """An exam as the run's log records it: who answered, how much of `total` was right, how many of these answers were
+    `recalled`, without a call (None if the exam's log cannot be read), the head of the exam's own log.
 
-    Both are 0 and `head` is "" while it is unfinished. An exam that was scored again has the newer scorer's result.
+    `correct` and `total` are 0 and `head` is "" while it is unfinished. An exam that was scored again has the newer
+    scorer's result.
     """
 
     exam: str
@@ -60,6 +62,7 @@ class ExamRow(msgspec.Struct, frozen=True, kw_only=True):
     unanswered: int
     undecided: int
     head: str
+    recalled: int | None = None
 
 
 class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +152,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     under another name. `benefit` has by task type how the anchors were answered with what was learned and with the bare
     prompt, and what is served; the last is for all types; () if nothing was tested. `anchor_share` is the anchors'
     share of the execution calls. `unguided` is None if the guidance tier fulfilled every request. `teacher_sees` is
-    what that tier was shown of each question: `errors`, `answers` or `solutions`.
+    what that tier was shown of each question: `errors`, `answers` or `solutions`. `recalled` questions to learn from
+    and anchors were answered by their nearest cases, without a call.
     """
 
     run_id: str
@@ -180,6 +184,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     quarantined: int = 0
     baseline: str = ""
     asked: tuple[int, int] = (0, 0)
+    recalled: int = 0
     measure: str = "accuracy"
     traffic: tuple[str, ...] = ()
     shortfalls: tuple[str, ...] = ()

@@ -187,9 +187,10 @@ class _Heads:
         seen: list[SeenHead] = []
         for head in kept:
             if problem := self._untrue(head, log_id, roots, reader.head.seq):
-                # Such a record is checked against what was kept elsewhere, so it excuses nothing there.
+                # Such a record is checked against what was kept elsewhere, so it excuses nothing there, nor what a
+                # trusted key signed: whoever cuts a log can record a repair.
                 cuts = (seq for seq, cut in repairs.items() if 0 < cut <= head.checkpoint.size)
-                by = next(cuts, 0) if head not in self._also else 0
+                by = next(cuts, 0) if head not in self._also and not self._is_known(head) else 0
                 told = f"{problem}; the repair at event {by} cut it off" if by else problem
                 (self._cut if by else self._problems).append(told)
             else:
@@ -229,6 +230,10 @@ class _Heads:
         if told.size not in roots or roots[told.size] != told.root:
             return f"the events up to {told.size} are not those that were signed ({head.file})"
         return ""
+
+    def _is_known(self, head: KeptHead) -> bool:
+        lines = ((key, line) for key in self._known for line in head.note.signatures)
+        return any(key.signed(line) and key.is_by(head.note.text, line) for key, line in lines)
 
     def _lines(self, head: KeptHead, verifiers: Sequence[Verifier]) -> Iterator[SeenHead]:
         signed = False

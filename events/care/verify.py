@@ -46,13 +46,15 @@ class Finding(NamedTuple):
 class LogVerdict(NamedTuple):
     """The result: how far the log reaches, how many files were checked, and what is wrong with them.
 
-    `search` is the search for an earlier head, if one was given.
+    `search` is the search for an earlier head, if one was given. `note` describes an append at the end that a kill has
+    interrupted: it was never acknowledged, so nothing is wrong, and opening the log moves it to quarantine/.
     """
 
     head: Head
     files: int
     findings: list[Finding]
     search: HeadSearch | None
+    note: str = ""
 
     @property
     def is_sound(self) -> bool:
@@ -76,6 +78,7 @@ class _Verification:
         self._sealed = SealedEvents(fs, layout, vocabulary)
         self._files = 0
         self._findings: list[Finding] = []
+        self._note = ""
         self._about: Format | None = None
         self._recorded: dict[int, SegmentSealed] = {}  # what the write-ahead files say of segments
 
@@ -86,7 +89,8 @@ class _Verification:
         # Bounds before files, as in a reader: a writer may be at work.
         bound, mark = self._bound(), watermark(self._fs, self._layout.lock)
         listing, contents = self._list()
-        frames = {first: self._frames(first, data) for first, data in contents.items()}
+        last = max(contents, default=0)
+        frames = {first: self._frames(first, data, is_last=first == last) for first, data in contents.items()}
         # Segments whose record was lost with a damaged file may still vouch for themselves.
         with self._finding(self._layout.wals):
             self._recorded = seals_in(chain.from_iterable(frames.values()))
@@ -107,7 +111,7 @@ class _Verification:
             self._check_record(listing)
         self._check_reach(max(bound.seq if bound else 0, mark), head)
         self._check_bound(bound, head, frames)
-        return LogVerdict(head, self._files, self._findings, self._search)
+        return LogVerdict(head, self._files, self._findings, self._search, "" if self._findings else self._note)
 
     def _format(self) -> Head:
         self._files += 1
@@ -138,16 +142,19 @@ class _Verification:
             return listing, contents
         raise LogError(f"the files in {self._layout.wals} change faster than they can be read: verify again later.")
 
-    def _frames(self, first: int, data: bytes) -> list[wal.Frame]:
-        """Return the frames of a write-ahead file up to the first that is not whole, which becomes a finding."""
+    def _frames(self, first: int, data: bytes, *, is_last: bool) -> list[wal.Frame]:
+        """Return the frames of a write-ahead file up to the first that is not whole, which becomes a finding, or a note
+        by the rule of recovery; whether acknowledged events are missing is checked later."""
         frames, broken = wal.scan(data, first=first)
         if broken is not None:
             after = wal.frame_after(data, broken.offset)
             reached = frames[-1].last if frames else first - 1
-            # Bytes cannot say whether an append was in progress; only frames after them prove damage.
-            what = "damage" if after or broken.kind == "alien" else "damage, or an append that was never acknowledged"
-            problem = f"{what} at byte {broken.offset} of {len(data)}: {broken.problem}"
-            self._add(self._layout.wal(first), problem, Range(reached + 1, after.first - 1 if after else 0))
+            where = f"at byte {broken.offset} of {len(data)}: {broken.problem}"
+            if is_last and broken.kind == "torn" and after is None:
+                self._note = f"{self._layout.wal(first)}: an append that was never finished {where}"
+            else:
+                span = Range(reached + 1, after.first - 1 if after else 0)
+                self._add(self._layout.wal(first), f"damage {where}", span)
         return frames
 
     def _check_segment(self, span: Range, head: Head, sealing: list[wal.Frame] | None) -> Head:
@@ -256,7 +263,8 @@ class _Verification:
 
     def _check_reach(self, acknowledged: int, head: Head) -> None:
         if head.seq < acknowledged:
-            problem = f"ends with event {head.seq}, but event {acknowledged} was acknowledged"
+            told = f" ({self._note})" if self._note else ""
+            problem = f"ends with event {head.seq}, but event {acknowledged} was acknowledged{told}"
             # Blame the file in which the missing events would be.
             last = max(self._layout.found(self._fs).wals, default=head.seq + 1)
             self._add(self._layout.wal(last), problem, Range(head.seq + 1, acknowledged))

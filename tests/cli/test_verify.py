@@ -56,6 +56,7 @@ def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
         "never worse",
         "requests",
         "inference",
+        "settings",
         "scorer",
         "verdicts",
         "paraphrases",

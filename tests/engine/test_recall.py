@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from mage_es.cli.tables import exams
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
@@ -20,9 +21,12 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.serving.open_run import open_run
+from mage_es.engine.study.reporting.study import open_study
+from mage_es.engine.study.reporting.words import in_words
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import ExamReport, examine
 from mage_es.engine.verbs.replay import replay
+from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.viewing.show import show
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, RecallCompared
@@ -74,6 +78,20 @@ def test_a_model_that_is_never_right_is_not_asked_where_cases_agree(recalled: tu
     assert report.recalled == len(by_recall) > 0 and not by_recall & called
     assert {name for name, is_right in report.answers if is_right} <= by_recall
     assert report.correct > report.total / 2 and report.bare == 0
+
+
+def test_wherever_a_gain_is_claimed_it_says_how_many_answers_were_recalled(recalled: tuple[Run, ExamReport]) -> None:
+    run, report = recalled
+    [row] = summarise(run).exams
+    assert row.recalled == report.recalled > 0
+    [shown] = exams([row])
+    assert shown.rows[0][shown.columns.index("recalled")] == str(report.recalled)
+    verified = verify(run)
+    assert verified.exams == (row,)
+    states = {ground.claim: ground.state for ground in verified.grounds}
+    assert f"; {report.recalled} answers of exams are of no model" in states["the models really gave these replies"]
+    said = "\n".join(in_words(open_study(run.path.parent)))
+    assert f"({report.recalled} of {report.total} recalled, without a call)" in said
 
 
 def test_a_question_to_learn_from_is_always_asked_and_so_paired(recalled: tuple[Run, ExamReport]) -> None:

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
 
 from mage_es.engine.auditing.theorems.log import REPAIRS, SIGNED
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import recalled_in
 from mage_es.engine.seams.check import Check
 from mage_es.events.care import HeadsVerdict
 from mage_es.events.care.notes import LOG, Verifier
+from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ExamOpened, ModelCalled, RunRegistered
 
@@ -40,7 +44,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grounds_of(
-    checks: Sequence[Check], signed: HeadsVerdict, reader: LogReader, *, kept: int, known: Sequence[Verifier]
+    checks: Sequence[Check], signed: HeadsVerdict, run: Run, reader: LogReader, *, kept: int, known: Sequence[Verifier]
 ) -> tuple[Ground, ...]:
     """Return a row for each claim. `kept` is the event of a head that was kept elsewhere (0: none), `known` are trusted
     keys."""
@@ -49,7 +53,7 @@ def grounds_of(
         *proved,
         _ground("nothing was removed from the end or replaced", "a head you kept", _whole(checks, signed, kept, known)),
         _ground("gold and registration were there before the exams", "a head you kept", _before(signed, reader)),
-        *(_ground(claim, "belief", state) for claim, state in _believed(signed, reader)),
+        *(_ground(claim, "belief", state) for claim, state in _believed(signed, run, reader)),
     ]
     order = ("recomputed", "a head you kept", "belief")
     return tuple(sorted(grounds, key=lambda ground: order.index(ground.rests_on)))
@@ -96,11 +100,19 @@ def _before(signed: HeadsVerdict, reader: LogReader) -> str:
     return f"if you kept the head after event {first.seq}" + (f"; a witness saw it {_moment(seen)}" if seen else "")
 
 
-def _believed(signed: HeadsVerdict, reader: LogReader) -> Iterator[tuple[str, str]]:
-    events = (event for _, event in reader.events({ModelCalled: ("model",)}))
-    calls = Counter(event.model for event in events if isinstance(event, ModelCalled))
-    asked = ", ".join(f"{count} calls of {model}" for model, count in sorted(calls.items())) or "no call in this log"
-    yield "the models really gave these replies", asked
+def _believed(signed: HeadsVerdict, run: Run, reader: LogReader) -> Iterator[tuple[str, str]]:
+    calls, recalled = Counter[str](), 0
+    for part in (run, *run.exams(), run.reasked):
+        with suppress(LogError):  # the check of an exam, or of what was asked again, says so
+            if not part.events:
+                continue
+            log = LogReader(part.log_path)
+            events = log.events({ModelCalled: ("model",)})
+            calls += Counter(event.model for _, event in events if isinstance(event, ModelCalled))
+            recalled += recalled_in(log)
+    asked = ", ".join(f"{count} calls of {model}" for model, count in sorted(calls.items())) or "no call in these logs"
+    without = f"; {recalled} answers of exams are of no model: they were recalled from the nearest cases"
+    yield "the models really gave these replies", f"{asked}{without if recalled else ''}"
     seen = [line for line in signed.seen if line.verifier.kind != LOG]
     witnessed = (f"event {line.seq} seen {_moment(line.at)} by {line.verifier.name}" for line in seen[-2:])
     yield "times are true", "; ".join(witnessed) or "this machine's clock alone"

@@ -14,7 +14,8 @@ from mage_es.events.vocabulary import KeyDestroyed
 def check_log(verdict: LogVerdict) -> Check:
     problems = problems_of(verdict)
     first = min((finding.first for finding in verdict.findings if finding.first), default=0)
-    detail = problems or f"{verdict.files} files, hashes and chain agree"
+    note = f"; {verdict.note}; opening the log moves it to quarantine" if verdict.note else ""
+    detail = problems or f"{verdict.files} files, hashes and chain agree{note}"
     return Check(
         name="log",
         ok=not problems,

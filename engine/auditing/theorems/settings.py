@@ -120,7 +120,7 @@ def _drawn(reader: LogReader, config: Config, world: World) -> Setting | None:
         return world.setting._replace(evolution=())
     splits = divide(config, world.benchmark, past_of(begun))
     is_same = splits.events == world.splits.events
-    return world.setting._replace(evolution=splits.evolution, anchors=splits.anchors) if is_same else None
+    return world.setting._replace(evolution=splits.evolution) if is_same else None
 
 
 def _otherwise(setting: Setting, state: State, event: Event) -> str:
@@ -138,7 +138,7 @@ def _otherwise(setting: Setting, state: State, event: Event) -> str:
             coin = 0.0 if setting.reproves(event.iteration) else config.coin
             if event.coin != coin:
                 return f"coin is {coin:g}, and {event.question_id} was planned with {event.coin:g}"
-        case GuardDecided(iteration=k):
+        case GuardDecided(iteration=k) if not setting.is_served:  # a publish asks the guard about each proposal
             decided = _made(GuardDecided, take_snapshot(setting, state, TakeSnapshot(k)))
             if decided != event:
                 ours, told = (f"{each.verdict} (drop {each.drop:g})" for each in (decided, event))

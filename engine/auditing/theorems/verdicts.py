@@ -40,7 +40,7 @@ from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.session.reasking import replies_of
-from mage_es.events.errors import LogError, PrerequisiteError, UsageError
+from mage_es.events.errors import LogDamaged, LogError, PrerequisiteError, UsageError
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -68,7 +68,7 @@ def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Bench
         world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=late, frozen=True)
         if world.has_gold:
             require_scoring(world, "scoring again")
-    except (UsageError, PrerequisiteError) as missing:
+    except (UsageError, PrerequisiteError, LogDamaged) as missing:
         return CheckBasis(None, str(missing))
     # A frozen world guards nothing, and what a method's writer wrote counts only if it quotes no guarded question.
     setting = world.setting._replace(guarded=Guarded(world.splits.events))
@@ -189,7 +189,10 @@ def _regolded(reader: LogReader, world: World | None) -> str:
     """Return where the questions in the folder differ from the benchmark's own, or "" if they do not."""
     if world is None or reopening(world.benchmark.name):  # if only the folder is at hand
         return ""
-    stored, has_gold = stored_questions(reader, world.benchmark.name)
+    try:
+        stored, has_gold = stored_questions(reader, world.benchmark.name)
+    except LogDamaged:  # the check of the questions says so
+        return ""
     told = changes(stored, [world.questions[each.id] for each in stored if each.id in world.questions], gold=has_gold)
     return f"the questions beside the log are not those of {world.benchmark.name}: {told}" if told else ""
 

@@ -116,8 +116,9 @@ def difference_line(difference: RingDifference) -> str:
 def _notes(report: RingReport) -> list[str]:
     seeds = f"seeds {report.seeds[0]} to {report.seeds[-1]}" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
     said = [
-        f"Each learned from {report.learned} questions, {seeds}; tokens in and out are means of a held-out question, "
-        "those of learning and guidance sums. Differences are paired, their test is the exact sign test."
+        f"Each had {report.learned} questions to learn from, MAGE its anchors among them, {seeds}; tokens in and out "
+        "are means of a held-out question, those of learning and guidance sums. Differences are paired, their test is "
+        "the exact sign test."
     ]
     for writer in dict.fromkeys(row.writer for row in report.rows if row.writer):
         names = ", ".join(row.method for row in report.rows if row.writer == writer)

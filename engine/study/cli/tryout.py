@@ -83,7 +83,7 @@ def verdict(report: TryoutReport) -> list[str]:
     cost = f", at {own / rival:.2f} times its tokens" if own and rival else ", without a call" if rival else ""
     said = [
         f"{report.ring.execution} alone got {nothing.correct} of {of} right, and {mage.correct} of {of} after learning "
-        f"from {report.ring.learned} questions: {_spread(report.gain)}.",
+        f"from {report.learned} questions: {_spread(report.gain)}.",
         *_taught(report, of),
         f"The five nearest cases as a plain prompt got {plain.correct}: "
         f"{_compared(report.shown_over_plain, report.over_plain)}{cost}.",

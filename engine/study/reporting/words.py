@@ -40,7 +40,10 @@ def _result(study: Study, place: Placement) -> str:
     if after is None:
         return f"{name}: no exam at the end yet, so nothing is known of questions it never saw."
     share = "right" if measure == "accuracy" else "of the score"
-    now = f"{after.mean:.0f} % {share} after learning, on questions it never saw"
+    exams = study.exams(place).values()
+    recalled, asked = sum(exam.recalled for exam in exams), sum(len(exam.answers) for exam in exams)
+    without = f" ({recalled} of {asked} recalled, without a call)" if recalled else ""
+    now = f"{after.mean:.0f} % {share} after learning, on questions it never saw{without}"
     if before is None:
         return f"{name}: {now}; how many before is not known."
     gained = study.gain(place, place, measure, over="start")

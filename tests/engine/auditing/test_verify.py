@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 
 from mage_es.engine.auditing.verify import verify
+from mage_es.engine.histories.bisect import bisect
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.exam import examine
@@ -20,6 +22,7 @@ from mage_es.events.vocabulary import (
     Event,
     IterationClosed,
     MemoryAppended,
+    ModelCalled,
     Record,
     SegmentSealed,
     SplitCommitted,
@@ -66,6 +69,31 @@ def test_a_flipped_byte_in_a_segment_is_named_with_its_file_and_events(examined:
     ok, detail = checks(examined)["log"]
     assert not ok
     assert segment.name in detail and "events 1-" in detail
+
+
+def test_an_altered_gold_answer_is_named_and_hides_no_other_check(examined: Run) -> None:
+    sound = checks(examined)
+    [file] = (examined.log_path / "golds").iterdir()
+    file.write_bytes(file.read_bytes()[:-40] + bytes(40))
+    found = checks(examined)
+    assert found.keys() == sound.keys()
+    assert {name for name, (ok, _) in found.items() if not ok} == {"questions", "target leaks"}
+    assert all(file.name in found[name][1] for name in ("questions", "target leaks"))
+
+
+def test_the_replies_to_believe_are_those_of_the_run_of_its_exams_and_to_what_was_asked_again(examined: Run) -> None:
+    def calls() -> tuple[int, ...]:
+        parts = (examined, *examined.exams(), examined.reasked)
+        return tuple(sum(1 for _ in LogReader(part.log_path).of(ModelCalled)) if part.events else 0 for part in parts)
+
+    names = [question.id for question in LogReader(examined.log_path).questions()[0]]
+    for name in names[:2]:
+        bisect(examined, question=name, bad="iter-0")
+    own, exam, again = calls()
+    assert own and exam and again
+    states = {ground.claim: ground.state for ground in verify(examined).grounds}
+    counted = re.findall(r"(\d+) calls of", states["the models really gave these replies"])
+    assert sum(map(int, counted)) == own + exam + again
 
 
 def test_a_changed_digest_is_named_with_its_iteration_and_projection(small_run: Run, tmp_path: Path) -> None:

@@ -10,11 +10,14 @@ import pytest
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.study.cli.tryout import verdict
 from mage_es.engine.study.tryout import TryoutReport, tryout
 from mage_es.events.errors import Interrupted
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import MemoryAppended, QuestionPlanned
 from tests.engine.study.test_ring import Imitator, tickets
 
 __all__ = ["tickets"]
@@ -31,12 +34,18 @@ def tried(config: Config, folder: Path, learner: Model, runtime: Runtime | None 
     return tryout(config, runs_dir=folder / "runs", models=models, name="t", runtime=runtime)
 
 
-def test_all_methods_are_asked_the_same_questions_and_the_verdict_names_their_counts(report: TryoutReport) -> None:
+def test_all_methods_are_asked_the_same_questions_and_the_verdict_names_their_counts(
+    report: TryoutReport, tmp_path: Path
+) -> None:
     rows = {row.method: row for row in report.ring.rows}
     assert set(rows) == {"zero_shot", "nearest_label", "knn", "mage"} and {row.total for row in rows.values()} == {12}
     said = " ".join(verdict(report))
     for name in ("zero_shot", "knn", "mage"):
         assert str(rows[name].correct) in said
+    reader = LogReader(find_run(tmp_path / "runs", report.run_id).log_path)
+    learned = {plan.question_id for plan in reader.of(QuestionPlanned) if plan.purpose == "fresh"}
+    learned |= {memory.question_id for memory in reader.of(MemoryAppended)}
+    assert f"after learning from {len(learned)} questions" in said and len(learned) <= report.ring.learned
     assert f"{report.gain.points:+.0f} points" in said and "test/imitator" in said
     assert report.gain.points == pytest.approx(100 * (rows["mage"].correct - rows["zero_shot"].correct) / 12)
 

@@ -243,6 +243,8 @@ def test_what_a_recorded_repair_cut_off_is_told_and_excused_only_beside_the_log(
     assert not found.problems
     assert len(found.cut) == 1 and "the repair at event" in found.cut[0]
     assert problems(path, also=[kept._replace(file=tmp_path / "kept.note")])
+    [cut] = verify_heads(path, known=[signer.verifier]).problems
+    assert "was signed" in cut
 
 
 def test_a_signer_that_is_no_key_is_a_problem_and_no_crash(tmp_path: Path) -> None:

@@ -50,6 +50,15 @@ def test_a_log_at_work_is_as_sound_as_one_at_rest(path: Path) -> None:
         assert verify_log(path).findings == []
 
 
+def test_an_append_that_a_kill_interrupted_is_noted_and_is_no_damage(path: Path) -> None:
+    wal = max((path / "wal").iterdir())
+    wal.write_bytes(wal.read_bytes() + b"MGE1\x02\x00\xe8\x00\x00\x00.\x03")
+    verdict = verify_log(path)
+    assert verdict.is_sound and wal.name in verdict.note and "never finished" in verdict.note
+    Log.open(path, clock=clock()).close()
+    assert verify_log(path).note == ""
+
+
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_damage_in_any_segment_is_found_with_the_events_affected(path: Path, number: int) -> None:
     file = segment(path, number)

@@ -112,7 +112,7 @@ def upgrade_price(
     """Return what `upgrade` with the same arguments would cost. No model is called, and nothing is written.
 
     Raises:
-        UsageError: The run learned nothing, or `execution` is its own model.
+        UsageError: The run learned nothing, `execution` is its own model, or the name is another run's.
     """
     run = as_run(run)
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
@@ -120,6 +120,8 @@ def upgrade_price(
     bare, learned = _costs(reader)
     name = run_id or upgrade_name(run, execution)
     child = Run(name, folder / name)
+    if _is_begun(child):
+        _require_own(child, run, sample)
     sizes = _sizes(LogReader(child.log_path) if child.path.exists() and child.events else reader)
     anchors = sizes["anchors"] if parse(started.config).guard == "paired" else 0
     asked = {event.question_id for event in reader.of(AnswerJudged) if event.purpose in EVOLVING}
@@ -193,7 +195,7 @@ async def aupgrade(
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)
     models = Models(model, None, judge)
     data: dict[str, Any] = {"data_dir": data_dir, "benchmark": benchmark}
-    if not (child.path.exists() and (child.events > 0 or child.beginning() is not None)):
+    if not _is_begun(child):
         await begin(
             Beginning(config, at=at, reproof=sample),
             **data,
@@ -251,6 +253,10 @@ def _learned_run(run: Run, reader: LogReader, execution: str) -> RunStarted:
             f"`mage-es evolve --from {run.id}`."
         )
     return started
+
+
+def _is_begun(child: Run) -> bool:
+    return child.path.exists() and (child.events > 0 or child.beginning() is not None)
 
 
 def _require_own(child: Run, run: Run, sample: int) -> LogReader:

@@ -28,7 +28,7 @@ from mage_es.engine.run.directory import Beginning, Run, as_run, list_runs
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, ledger_of
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Model
@@ -36,6 +36,7 @@ from mage_es.engine.verbs.evolve import begin
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.preflight import require_served
 from mage_es.engine.verbs.resume import aresume
 from mage_es.events.errors import BudgetReached, LogError, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
@@ -196,6 +197,10 @@ async def aupgrade(
     models = Models(model, None, judge)
     data: dict[str, Any] = {"data_dir": data_dir, "benchmark": benchmark}
     if not _is_begun(child):
+        for said in await require_served(Models(model, None, judge)) if isinstance(execution, str) else ():
+            runtime.observer(
+                ProgressNote(run_id=child.id, phase="open", done=0, total=0, message=said, is_announcement=True)
+            )
         await begin(
             Beginning(config, at=at, reproof=sample),
             **data,

@@ -1,7 +1,7 @@
 """Ctrl-C during a run: the first one asks it to stop after the calls in flight, the second one stops now.
 
-SIGTERM, which containers and batch systems send, is treated the same; only its exit code differs. Work that waits for no
-call and does not look whether a stop was asked for, as when tasks are divided, is cut off: there is nothing to finish.
+SIGTERM, which containers and batch systems send, is treated the same; only its exit code differs. Work that waits for
+no call and does not look whether a stop was asked for, as when tasks are divided, is cut off: it has nothing to finish.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ASKED = "\nFinishing the calls in flight, then stopping. {} stops now; nothing 
 
 
 _TURN, _TURNS = 0.5, 2
-"""Seconds between two looks at work that was asked to stop, and after how many in a row without a sign it is cut off."""
+"""Seconds between two looks at work that was asked to stop, and how many in a row it may show no sign."""
 
 
 class SecondTermination(KeyboardInterrupt):

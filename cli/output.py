@@ -115,6 +115,12 @@ class Output:
         self.say("\nNext: " + "\n      ".join(commands))
 
 
+def counted(count: int, noun: str) -> str:
+    """Return `1 memory` or `2 memories`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
+
+
 def percent(part: int, whole: int) -> str:
     """Return `54.5 %`, or a dash if nothing was counted."""
     return f"{100 * part / whole:.1f} %" if whole else "-"

@@ -59,9 +59,11 @@ def parameter(name: str) -> inspect.Parameter:
 def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") -> str | None:
     """Return the benchmark that an argument and the options name; other own tasks (`like`) lend their options. Raises
     `UsageError` if they do not fit."""
-    from mage_es.engine.benchmarks.tasks.spec import parse, specified
+    from mage_es.engine.benchmarks.tasks.spec import NEEDLESS, parse, specified
 
     options = {name: value for name, value in given.items() if value is not None}
+    if options.get("labels") and options.get("scorer") == "exact":  # within a name it is the default
+        raise UsageError(NEEDLESS.format(scorer="exact"))
     if tasks := options.pop("tasks", None):
         if benchmark:
             raise UsageError(f"Both the benchmark {benchmark} and --tasks {tasks} were given: leave one out.")

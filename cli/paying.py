@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mage_es.cli.output import agreed
+from mage_es.cli.output import agreed, counted
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
+    from mage_es.engine.histories.upgrade import UpgradePrice
     from mage_es.engine.session.reasking import AskingPrice
 
 ASKING = ("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
@@ -23,30 +24,27 @@ def priced(price: AskingPrice, how: str, basis: str) -> str:
     """Return one sentence on the cost of asking some prompts; `basis` says what the estimate is based on."""
     if not price.questions:
         return "Every answer that is needed is on record: no model is called."
-    asked = "1 prompt" if price.questions == 1 else f"{price.questions} prompts"
-    return (
-        f"Asking {asked} {how} takes about {_taken(price, f'{price.execution} and the judge, if there is one', basis)}"
-    )
+    models = f"{price.execution} and the judge, if there is one"
+    return f"Asking {counted(price.questions, 'prompt')} {how} takes about {_taken(price, models, basis)}"
 
 
 def going_on(price: AskingPrice, run_id: str, iterations: int) -> str:
     """Return one sentence on the cost of continuing a run."""
     taken = _taken(price, price.execution, f"as its own took in {run_id}")
-    noun = "1 iteration" if iterations == 1 else f"{iterations} iterations"
-    return f"Going on with {noun} of {price.questions} questions in all takes about {taken}"
+    return f"Going on with {counted(iterations, 'iteration')} of {price.questions} questions in all takes about {taken}"
 
 
 def judging(price: AskingPrice) -> str:
     """Return one sentence on the cost of judging recorded answers."""
     if not price.questions:
         return "Every opinion that is needed is on record: no model is called."
-    answers = "1 answer" if price.questions == 1 else f"{price.questions} answers"
-    return f"Judging {answers} takes about {_taken(price, price.execution, 'by the length of the prompts')}"
+    taken = _taken(price, price.execution, "by the length of the prompts")
+    return f"Judging {counted(price.questions, 'answer')} takes about {taken}"
 
 
 def _taken(price: AskingPrice, models: str, basis: str) -> str:
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
-    calls = "1 call" if price.calls == 1 else f"{price.calls} calls"
+    calls = counted(price.calls, "call")
     tokens = f"{price.input_tokens} tokens in and {price.output_tokens} out"
     return f"{', '.join((f'{calls} of {models}', tokens, *_lasting(price.minutes), basis))}; {usd}."
 
@@ -59,6 +57,14 @@ def _lasting(minutes: float | None) -> Iterator[str]:
 def agrees(settings: Settings, *, yes: bool) -> bool:
     """Return whether the user agrees to pay: by --yes, by a limit, or at the terminal."""
     return yes or any(settings.limits[:2]) or agreed("Go on? [y/N] ")
+
+
+def require_price(settings: Settings, price: AskingPrice | UpgradePrice, tier: str = "execution") -> None:
+    """Raises `UsageError` if dollars are limited and the price of what is to be called is unknown."""
+    from mage_es.engine.run.budget import require_prices
+
+    if price.calls:
+        require_prices(settings.limits, settings.prices(), {tier: price.execution})
 
 
 def require_agreement(settings: Settings, *, yes: bool) -> None:

@@ -59,8 +59,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     data_dir: str = "data"
     """Folder of the benchmarks' files; also MAGE_ES_DATA."""
     max_usd: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
-    """Dollars that a run may cost, over all its sessions, or one command that asks again. A reply without token counts is charged at its highest
-    possible cost; a model that never reports tokens cannot be limited this way."""
+    """Dollars that a run may cost, over all its sessions, or one command that asks again. A reply without token counts
+    is charged at its highest possible cost; a model that never reports tokens cannot be limited this way."""
     max_calls: Annotated[int, msgspec.Meta(ge=0, le=10**12)] = 0
     """Calls that a run may make, over all its sessions, or one command that asks again; failed attempts and those of a
     served embedder count."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mage_es.cli.output import TextTable, percent
+from mage_es.cli.output import TextTable, counted, percent
 
 if TYPE_CHECKING:
     from mage_es.engine.verbs.agents import MissingGuidance
@@ -41,13 +41,13 @@ def _facts(summary: RunSummary) -> Iterator[str]:
     yield from (f"{model}: {source or 'price unknown'}" for model, source in summary.prices.items())
     yield from (f"{model}: {_served(names)}" for model, names in summary.served.items())
     if unanswered := sum(row.unanswered for row in summary.rows):
-        yield f"{_counted(unanswered, 'question')} unanswered after a failed call, counted as wrong"
+        yield f"{counted(unanswered, 'question')} unanswered after a failed call, counted as wrong"
     if undecided := sum(row.undecided for row in summary.rows):
-        yield f"{_counted(undecided, 'answer')} undecided: neither right nor wrong, and nothing was learned from them"
+        yield f"{counted(undecided, 'answer')} undecided: neither right nor wrong, and nothing was learned from them"
     if summary.recalled:
-        yield f"{_counted(summary.recalled, 'answer')} recalled from the nearest cases, without a call of the model"
+        yield f"{counted(summary.recalled, 'answer')} recalled from the nearest cases, without a call of the model"
     if summary.quarantined:
-        yield f"{_counted(summary.quarantined, 'memory')} in quarantine: mage-es memory list --status quarantined"
+        yield f"{counted(summary.quarantined, 'memory')} in quarantine: mage-es memory list --status quarantined"
     if summary.unguided:
         yield _unguided(summary.unguided)
     yield from (*summary.shortfalls, *summary.traffic)
@@ -74,7 +74,7 @@ def _unguided(lost: MissingGuidance) -> str:
 
 def _served(names: Mapping[str, int]) -> str:
     """Return the model that, by the provider's account, answered, in capitals if that changed during the run."""
-    counts = ", ".join(f"{name} ({_counted(calls, 'call')})" for name, calls in names.items())
+    counts = ", ".join(f"{name} ({counted(calls, 'call')})" for name, calls in names.items())
     return f"MORE THAN ONE MODEL answered: {counts}" if len(names) > 1 else f"answered by {counts}"
 
 
@@ -84,7 +84,7 @@ def _done(summary: RunSummary) -> str:
         level = f"{_result(summary)} ({right}/{total} right)" if total else "nothing answered yet"
         return f"baseline {summary.baseline}: {level}"
     if summary.state == "served":
-        return f"published {_counted(summary.iterations_done, 'time')}"
+        return f"published {counted(summary.iterations_done, 'time')}"
     return f"{summary.iterations_done} of {summary.iterations} iterations"
 
 
@@ -94,12 +94,6 @@ def _noticing(noticing: GuardSensitivity) -> str:
         return f"guard {noticing.guard}: too few questions to notice any drop ({questions})"
     drop = f"{100 * noticing.smallest_drop:.1f} points"
     return f"guard {noticing.guard}: the smallest drop it can notice is {drop} of {questions}"
-
-
-def _counted(count: int, noun: str) -> str:
-    """Return `1 memory` or `2 memories`."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count} {noun if count == 1 else plural}"
 
 
 def iterations(summary: RunSummary) -> TextTable:
@@ -348,7 +342,7 @@ def replayed(report: ReplayReport) -> str:
 
 def memory_sizes(successes: int, failures: int, principles: int) -> str:
     counts = ((successes, "success memory"), (failures, "failure memory"), (principles, "principle"))
-    return ", ".join(_counted(count, noun) for count, noun in counts)
+    return ", ".join(counted(count, noun) for count, noun in counts)
 
 
 def by_kind(counts: Mapping[str, int]) -> str:

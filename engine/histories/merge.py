@@ -98,7 +98,11 @@ def merge(
     assert world.parent is not None
     merger = within(merger, world.splits, world.parent.event.resembling)
     made = create_run(
-        folder, benchmark=title(config.benchmark), seed=config.seed, run_id=name or f"{runs[0].id}+{runs[1].id}"
+        folder,
+        benchmark=title(config.benchmark),
+        seed=config.seed,
+        run_id=name or f"{runs[0].id}+{runs[1].id}",
+        option="--name",
     )
     with made.begin() as log:
         begin_at_once(made, log, world, merger.parent, is_all=True)

@@ -28,7 +28,7 @@ from mage_es.engine.run.directory import Beginning, Run, as_run, list_runs
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, ledger_of
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Model
@@ -36,6 +36,7 @@ from mage_es.engine.verbs.evolve import begin
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.preflight import require_served
 from mage_es.engine.verbs.resume import aresume
 from mage_es.events.errors import BudgetReached, LogError, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
@@ -112,7 +113,7 @@ def upgrade_price(
     """Return what `upgrade` with the same arguments would cost. No model is called, and nothing is written.
 
     Raises:
-        UsageError: The run learned nothing, or `execution` is its own model.
+        UsageError: The run learned nothing, `execution` is its own model, or the name is another run's.
     """
     run = as_run(run)
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
@@ -120,6 +121,8 @@ def upgrade_price(
     bare, learned = _costs(reader)
     name = run_id or upgrade_name(run, execution)
     child = Run(name, folder / name)
+    if _is_begun(child):
+        _require_own(child, run, sample)
     sizes = _sizes(LogReader(child.log_path) if child.path.exists() and child.events else reader)
     anchors = sizes["anchors"] if parse(started.config).guard == "paired" else 0
     asked = {event.question_id for event in reader.of(AnswerJudged) if event.purpose in EVOLVING}
@@ -193,7 +196,11 @@ async def aupgrade(
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)
     models = Models(model, None, judge)
     data: dict[str, Any] = {"data_dir": data_dir, "benchmark": benchmark}
-    if not (child.path.exists() and (child.events > 0 or child.beginning() is not None)):
+    if not _is_begun(child):
+        for said in await require_served(Models(model, None, judge)) if isinstance(execution, str) else ():
+            runtime.observer(
+                ProgressNote(run_id=child.id, phase="open", done=0, total=0, message=said, is_announcement=True)
+            )
         await begin(
             Beginning(config, at=at, reproof=sample),
             **data,
@@ -251,6 +258,10 @@ def _learned_run(run: Run, reader: LogReader, execution: str) -> RunStarted:
             f"`mage-es evolve --from {run.id}`."
         )
     return started
+
+
+def _is_begun(child: Run) -> bool:
+    return child.path.exists() and (child.events > 0 or child.beginning() is not None)
 
 
 def _require_own(child: Run, run: Run, sample: int) -> LogReader:

@@ -94,7 +94,7 @@ class WhatIfAnswers(msgspec.Struct, frozen=True, kw_only=True):
     (`again_right` of them right), `estimated` are estimated and `open` are unknown; the rest is exactly as recorded.
 
     `share` is the share of right answers there would have been, in percent, and `points` the difference to the recorded
-    one with its interval (95 %): the estimate's, or, if nothing is estimated and `LEAST_PAIRS` were asked again, the one
+    one with its interval (95 %): the estimate's, or, if nothing is estimated and `LEAST_PAIRS` were asked again, that
     for other questions like these.
     If any are open there is neither, and `least_share` and `most_share` are the share if all of those are wrong, or
     right.

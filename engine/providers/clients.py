@@ -190,6 +190,8 @@ def http_client(kind: type[Form], **options: Any) -> Form:
             said = shortened(response.headers["location"].partition("?")[0])
             told = f"the server redirects to {said}, which is not followed: if that is right, give it as base_url"
             raise ModelFault(Fault("missing", told, response.status_code))
+        if not response.is_error and is_page(response):
+            raise ModelFault(Fault("malformed", PAGE, response.status_code))
         if (coding := response.headers.get("content-encoding", "identity")) != "identity":
             raise ModelFault(Fault("malformed", shortened(f"the reply is compressed, unasked ({coding})")))
         response.encoding = "utf-8"  # the header may name something that is not a text encoding, such as `hex`
@@ -257,6 +259,13 @@ def unconnected(url: str) -> str:
     return f"no connection to {url}{_by_proxy(url)} in time: check host and port{secure}"
 
 
+PAGE = "the server answers with a web page, such as a proxy's login, and not as an API does"
+
+
+def is_page(response: Any) -> bool:
+    return "html" in response.headers.get("content-type", "")
+
+
 def _safe(words: str, key: str) -> str:
     return shortened(without_key(words, key))
 
@@ -273,6 +282,8 @@ def _by_proxy(url: str) -> str:
 def _words(error: Any) -> str:
     """Return what a provider says in the body of an error, or else the client's own words."""
     said = error.body
+    if is_page(error.response):
+        return PAGE
     for name in ("error", "message", "detail"):
         said = said[name] if isinstance(said, dict) and name in said else said
     return said if isinstance(said, str) and said.strip() else str(error.message)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import platform
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -94,12 +95,14 @@ CheckState = Literal["ok", "optional", "failed"]
 
 
 class DoctorCheck(msgspec.Struct, frozen=True):
-    """The result of a check. `optional`: something is missing that only some commands need. `remedy`: how to fix it."""
+    """The result of a check. `optional`: a run can start, but something could be better. `remedy`: how to fix it, and
+    `option`: the option of a run that does, by name, with its value."""
 
     name: str
     state: CheckState
     detail: str
     remedy: str = ""
+    option: tuple[str, str] | None = None
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
@@ -314,15 +317,18 @@ def _outcome(name: str, first: FirstPrompt, reply: Completion, is_second: bool) 
         "refused": "refuses the first prompt",
     }
     if reason := reason_of(reply):
-        return DoctorCheck(name, "failed", f"its reply {wrong[reason]}: {size}", _remedy(reason))
+        option = ("answer_temperature", "0.7") if reason == "looped" else None
+        return DoctorCheck(name, "failed", f"its reply {wrong[reason]}: {size}", _remedy(reason), option)
     if not (answer := first.read(reply.text)):
         detail = f"whole ({size}), but without an answer that can be read: ...{shortened(reply.text[-60:])!r}"
         return DoctorCheck(name, "optional", detail, _remedy("formless" if first.request.reply_schema else "unread"))
     mark = {True: ", right", False: ", wrong", None: ""}[first.score(reply.text)]
     detail = f"whole: {size}; its answer: {shortened(answer)[:60]}{mark}"
     if first.labels and answer.casefold() not in {label.casefold() for label in first.labels}:
-        remedy = _remedy("unlisted", labels=",".join(sorted(first.labels)))
-        return DoctorCheck(name, "optional", f"{detail}; it is none of the answers of these tasks", remedy)
+        labels = ",".join(sorted(first.labels))
+        remedy = _remedy("unlisted", labels=shlex.quote(labels))
+        detail = f"{detail}; it is none of the answers of these tasks"
+        return DoctorCheck(name, "optional", detail, remedy, ("labels", labels))
     if first.request.reply_schema and not reply.text.lstrip().startswith("{"):
         return DoctorCheck(name, "optional", f"{detail}, inside free text", _remedy("formless"))
     if is_second:
@@ -343,7 +349,8 @@ def _fault(name: str, model: TriedModel, fault: Fault) -> DoctorCheck:
 def _problem(name: str, error: MageError, otherwise: str) -> DoctorCheck:
     """Return a failed check, whose remedy is the command that one of our messages recommends, if it has one."""
     way = re.search(r"(python -m pip install |export |mage-es fetch ).*", str(error))
-    return DoctorCheck(name, "failed", str(error), way[0] if way else otherwise)
+    lines = [line.removesuffix(".") for line in str(error).splitlines()]  # one for each row of a file
+    return DoctorCheck(name, "failed", f"{'. '.join(lines)}.", way[0] if way else otherwise)
 
 
 def _context(spec: ModelSpec, tier: Tier, config: Config, context: int, listed: int) -> DoctorCheck:

@@ -19,10 +19,12 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from mage_es.engine.providers.clients import (
+    PAGE,
     TIMEOUT,
     as_faults,
     client_of,
     http_client,
+    is_page,
     key_of,
     require_package,
     unconnected,
@@ -122,7 +124,8 @@ class ServedModel(Preflight, ABC):
         except (ValueError, msgspec.DecodeError) as error:
             raise ModelFault(Fault("malformed", f"{self.url} does not speak the protocol: {error}")) from None
         if reply.is_error:
-            raise ModelFault(fault_of_status(reply.status_code, f"{reply.status_code}: {said}"))
+            told = PAGE if is_page(reply) else said
+            raise ModelFault(fault_of_status(reply.status_code, f"{reply.status_code}: {told}"))
         return ListedModels({str(row["id"]): int(row.get("max_model_len") or 0) for row in rows})
 
     async def require_served(self) -> list[str]:
@@ -146,7 +149,8 @@ class ServedModel(Preflight, ABC):
             raise PrerequisiteError(f"{self.url} does not serve {model}.{hint} No run was started.") from None
         finally:
             await self.close()
-        return [f"{self.url} does not list {model}, but it answers. {trial_cost([said])}"]
+        names = listed.nearest(model) if listed.contexts else ""
+        return [f"WARNING: {self.url} does not list {model}, but it answers.{names} {trial_cost([said])}"]
 
 
 def _rows(document: Any) -> list[dict[str, Any]]:

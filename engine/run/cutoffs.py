@@ -13,15 +13,17 @@ from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.events.vocabulary import QuestionsStored, SplitCommitted
 
 SHOWN = 5
+_DEFAULT = Config(benchmark="").held_out
 
 
 def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool = True) -> tuple[str, ...]:
-    """Return a sentence for each split that is smaller than requested.
+    """Return a sentence for each split that is smaller than requested. By default all questions that can be are held
+    out.
 
     Missing anchors matter only to the guard, and a baseline has no guard.
     """
     sizes, found = {split.split: split.size for split in splits}, []
-    if (held_out := sizes["held_out"]) < config.held_out:
+    if (held_out := sizes["held_out"]) < config.held_out != _DEFAULT:
         found.append(f"{held_out} questions are held out, not the {config.held_out} of --held-out: there are no more.")
     if has_guard and config.guard == "paired" and (anchors := sizes["anchors"]) < config.anchors:
         most = f"at most {ANCHOR_SHARE:.0%} of the evolution questions are taken"

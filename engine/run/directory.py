@@ -161,10 +161,16 @@ class Run(NamedTuple):
 
 
 def create_run(
-    runs_dir: Path | str, *, benchmark: str, seed: int, beginning: Beginning | None = None, run_id: str | None = None
+    runs_dir: Path | str,
+    *,
+    benchmark: str,
+    seed: int,
+    beginning: Beginning | None = None,
+    run_id: str | None = None,
+    option: str = "--run-id",
 ) -> Run:
     """Return an unused run directory: a new one, or one whose start ended before its first event. Raises `UsageError`
-    if the name is taken or invalid, `LogDamaged` if it holds a run that cannot be read."""
+    if the name, which `option` gives, is taken or invalid, `LogDamaged` if it holds a run that cannot be read."""
     if run_id is not None:
         require_name(run_id)
     runs_dir = Path(runs_dir)
@@ -181,7 +187,7 @@ def create_run(
             if run_id is None:
                 continue
             if run.events:
-                raise UsageError(_name_taken(run.path)) from None
+                raise UsageError(_name_taken(run.path, option)) from None
             if foreign := run.foreign():
                 raise UsageError(
                     f"{run.path} is not a run's folder: it holds {foreign[0]}. Choose another name."
@@ -224,9 +230,9 @@ def delete_run(run: Run, *, instead: Path | None = None) -> None:
             shutil.rmtree(doomed)
 
 
-def _name_taken(path: Path) -> str:
+def _name_taken(path: Path, option: str = "--run-id") -> str:
     way = f"or continue it with `mage-es resume {path.name}`."
-    return f"There is a run {path.name!r} already in {path.parent}: choose another name, {way}"
+    return f"There is a run {path.name!r} already in {path.parent}: choose another name with {option}, {way}"
 
 
 def _holds_log(path: Path) -> bool:

@@ -198,8 +198,8 @@ class Journal:
         self.problem, self._refused_at = problem, time.monotonic()
         self._interruptions += 1
         self._say(
-            f"Recording stopped: {problem} Requests go on without new memories; the log is opened again every "
-            f"{self._retry_s:g} s."
+            f"Recording stopped: {problem.removesuffix('.')}. Requests go on without new memories; the log is opened "
+            f"again every {self._retry_s:g} s."
         )
 
     def _record(self, drafts: Sequence[Draft], written: Callable[[], None] = lambda: None) -> Sequence[Event]:

@@ -116,14 +116,10 @@ async def publish_all(session: Session) -> list[Published]:
         Interrupted: The user asked to stop, or the budget is spent; the next publish continues.
     """
     progress, done = session.state.progress, list[Published]()
-    if not session.world.setting.anchors:
-        raise UsageError(
-            f"{session.run.id} has no anchors, so nothing could judge what its clients proposed. Start a run that has "
-            f"some with `mage-es evolve BENCHMARK --from {session.run.id}`, and serve that."
-        )
+    _require_anchors(session.run, session.world.setting)
     if progress.is_completed(progress.closed + 1, "update"):
         done.append(await _finish(session, progress.closed + 1))
-    _require_same_model(session)
+    _require_same_model(session.run, session.models.execution.name)
     for turn in turns_of(session.world.setting, session.state, LogReader(session.run.log_path)):
         if not session.state.scores.accepted():
             require_free_space(session.run.path)
@@ -239,9 +235,17 @@ def _read_feedback(reader: LogReader) -> _Heard:
     )
 
 
-def _require_same_model(session: Session) -> None:
+def _require_anchors(run: Run, setting: Setting) -> None:
+    if not setting.anchors:
+        raise UsageError(
+            f"{run.id} has no anchors, so nothing could judge what its clients proposed. Start a run that has some "
+            f"with `mage-es evolve BENCHMARK --from {run.id}`, and serve that."
+        )
+
+
+def _require_same_model(run: Run, name: str) -> None:
     """Raise `UsageError` for a model whose answers the guard cannot compare with the existing ones."""
-    reader, name = LogReader(session.run.log_path), session.models.execution.name
+    reader = LogReader(run.log_path)
     fields = ("model", "tier", "purpose")
     found = (event for _, event in reader.events({v.ModelCalled: fields}) if isinstance(event, v.ModelCalled))
     own = (call.model for call in found if call.tier == "execution" and call.purpose == "anchor")
@@ -249,7 +253,7 @@ def _require_same_model(session: Session) -> None:
     # The options of a spec say where a model is served, not which model it is.
     if before.partition("?")[0] != name.partition("?")[0]:
         raise UsageError(
-            f"The anchors of {session.run.id} were answered by {before}, and answers of {name} cannot be compared with "
+            f"The anchors of {run.id} were answered by {before}, and answers of {name} cannot be compared with "
             "those: publish with the model that answered them, wherever it is served."
         )
 
@@ -269,15 +273,18 @@ def publish_price(
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
     prices: Prices | None = None,
+    execution: str | None = None,
 ) -> AskingPrice:
     """Return what `publish` can take at most: the anchors, once for each part of a key that has something new, and once
     before the first. Estimated from what they cost here, or in the served run. No model is called.
 
-    Raises `UsageError` if the run is not a served one.
+    Raises `UsageError` if the run is not a served one, has no anchors, or another model than `execution` answered them.
     """
     run = as_run(run)
     reader = _served(run)
     world, state = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, frozen=True), state_of(run, reader)
+    _require_anchors(run, world.setting)
+    _require_same_model(run, execution or parse(first_event(reader).config).execution)
     rounds = len(turns_of(world.setting, state, reader))
     rounds += bool(rounds and not state.scores.accepted())
     rounds += state.progress.is_completed(state.progress.closed + 1, "update")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mage_es.engine.commands import Curation
 from mage_es.engine.decide import decide
-from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
+from mage_es.engine.rules.quarantine import OUT_OF_USE, QUARANTINED, status_of
 from mage_es.engine.run.directory import Run, as_run, clock
 from mage_es.engine.run.memories import (
     MemoryItem,
@@ -44,13 +44,14 @@ class Together(msgspec.Struct, frozen=True, kw_only=True):
 class CascadeReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """What a cascade did: the memory's current state; what was `derived` from it and is out of use with it; what was
     derived and had been `out_before`; what was merely shown `together` with it and stays; and how many things are of
-    the next generation (`further`), which stay too."""
+    the next generation (`further`), which stay too. `was_out`: it had been in quarantine itself."""
 
     report: MemoryReport
     derived: tuple[MemoryItem, ...]
     out_before: tuple[MemoryItem, ...]
     together: tuple[Together, ...]
     further: int
+    was_out: bool = False
 
 
 class MemoryList(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +111,10 @@ def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") 
         whole = full_id(name, ids_of(state))
         found = lineage_of(reader, state, whole)
         in_use = [each for each in found.derived if status_of(state, each) not in OUT_OF_USE]
-        items = [(whole, reason), *((each, f"derived from {whole}: {reason}") for each in in_use)]
+        # What was taken out before stays out; what is left of its descent follows.
+        was_out = status_of(state, whole) == QUARANTINED and bool(in_use)
+        items = [(whole, reason)] if not was_out else []
+        items += [(each, f"derived from {whole}: {reason}") for each in in_use]
         log.append(decided(run, reader, state, items, action="quarantine", by=by))
     after = {item.memory_id: item for item in items_of(_folded(run, "latest")[1])}
     return CascadeReceipt(
@@ -119,6 +123,7 @@ def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") 
         out_before=tuple(after[each] for each in found.derived if each not in in_use),
         together=tuple(Together(item=after[each], prompts=count) for each, count in found.together.items()),
         further=found.further,
+        was_out=was_out,
     )
 
 

@@ -65,7 +65,8 @@ class PruneGain(PairedNumbers, frozen=True, kw_only=True):
         )
         rest = self.questions - self.pairs
         missing = f" {rest} more questions were not asked again without all of them." if rest else ""
-        return f"The same questions: {counted} ({self.interval_in_words()}).{missing} They chose what goes: an exam asks others."
+        counted = f"{counted} ({self.interval_in_words()})"
+        return f"The same questions: {counted}.{missing} They chose what goes: an exam asks others."
 
 
 class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,8 +88,8 @@ class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
         left = f"{self.too_few}{more} {were} left alone: too few answers on record"
         if self.too_few and not self.pruned:
             left += (
-                f" (a proof takes {LEAST_PAIRS} questions asked again without it, by `mage-es effect {self.run_id}`, or "
-                f"{LEAST} answers on either side of --coin)"
+                f" (a proof takes {LEAST_PAIRS} questions asked again without it, by `mage-es effect {self.run_id}`, "
+                f"or {LEAST} answers on either side of --coin)"
             )
         left += f"; and {self.released}, since they were released." if self.released else "."
         looked_at = "1 memory" if self.looked_at == 1 else f"{self.looked_at} memories"

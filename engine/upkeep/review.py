@@ -17,7 +17,7 @@ from mage_es.engine.verbs.forms import typed
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
-from mage_es.events.vocabulary import MemoryProposed, ProposalSettled, SplitCommitted
+from mage_es.events.vocabulary import MemoryProposed, ProposalReviewed, ProposalSettled, SplitCommitted
 from mage_es.projections.fold import State
 
 
@@ -58,12 +58,23 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     leak_split: str
 
 
+class RefusedProposal(msgspec.Struct, frozen=True, kw_only=True):
+    """A proposal that a publish or a person refused, and why."""
+
+    memory_id: str
+    key: str
+    question: str
+    why: str
+
+
 class ReviewReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What waits for a person in a served run, oldest first; `untried` are proposals that no publish has tried."""
+    """What waits for a person in a served run, oldest first; `untried` are proposals that no publish has tried,
+    `refused` those that are out for good."""
 
     run_id: str
     proposals: tuple[Waiting, ...]
     untried: int
+    refused: tuple[RefusedProposal, ...] = ()
 
 
 @typed
@@ -81,8 +92,20 @@ def review(run: Run | Path | str) -> ReviewReport:
         )
     state = state_of(run, reader)
     return ReviewReport(
-        run_id=run.id, proposals=tuple(_waiting(reader, state)), untried=len(state.traffic.proposals(""))
+        run_id=run.id,
+        proposals=tuple(_waiting(reader, state)),
+        untried=len(state.traffic.proposals("")),
+        refused=tuple(_refused(reader)),
     )
+
+
+def _refused(reader: LogReader) -> Iterator[RefusedProposal]:
+    last = {each.memory_id: each for each in reader.of(ProposalSettled, ProposalReviewed)}
+    proposed = {each.memory_id: each for each in reader.of(MemoryProposed)}
+    for name, decided in last.items():
+        if decided.verdict in ("refused", "rejected"):
+            event = proposed[name]
+            yield RefusedProposal(memory_id=name, key=event.key, question=event.question, why=decided.reason)
 
 
 def _waiting(reader: LogReader, state: State) -> Iterator[Waiting]:

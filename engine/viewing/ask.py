@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -13,6 +14,7 @@ from mage_es.engine.courses import Ask, Course, Fact, Finish, advance, begin
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import open_model, require_model
 from mage_es.engine.models.retrying import RetryingClient
+from mage_es.engine.rules.floors import is_far
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.run.directory import Run, as_run
@@ -23,7 +25,7 @@ from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
-from mage_es.engine.served.frozen import BundleMember, bundle_of, evidence_of, freeze, question_of
+from mage_es.engine.served.frozen import BundleMember, FrozenRun, bundle_of, evidence_of, freeze, question_of
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.viewing.transcript import CallReport, MoveReport, TrimReport, report_of
@@ -35,7 +37,8 @@ from mage_es.projections.ledger import Ledger
 
 class AskReport(msgspec.Struct, frozen=True, kw_only=True):
     """An answer to a question of your own: what the model was asked, and the bundle that the run supplied. `evidence`
-    says how what was learned did on the anchors against the bare prompt, which decides how the question is asked."""
+    says how what was learned did on the anchors against the bare prompt, which decides how the question is asked.
+    `far` is a sentence if the question is far from all that was learned, else ""."""
 
     run_id: str
     marker: str
@@ -43,6 +46,7 @@ class AskReport(msgspec.Struct, frozen=True, kw_only=True):
     skill: str
     bundle: tuple[BundleMember, ...]
     evidence: str
+    far: str
     prompt: str
     reply: str
     answer: str
@@ -94,6 +98,7 @@ async def aask(
         skill=planned.skill,
         bundle=bundle_of(state, without(planned, {move.memory_id for move in moves if isinstance(move, TrimReport)})),
         evidence=evidence_of(state, planned.task_type),
+        far=_far(frozen, planned),
         prompt=next((move.prompt for move in reversed(moves) if isinstance(move, CallReport)), ""),
         reply=reply,
         answer=extract_of(world.benchmark)(reply),
@@ -102,6 +107,18 @@ async def aask(
 
 
 ask = blocking(aask)
+
+
+def _far(frozen: FrozenRun, planned: QuestionPlanned) -> str:
+    nearest = max((hit.similarity for hit in planned.memories), default=math.nan)
+    if math.isnan(nearest) or isinstance(frozen.world.embedder, Metered):  # which hundreds of texts would cost
+        return ""
+    if not is_far(nearest, floor := frozen.floor(planned.task_type)):
+        return ""
+    return (
+        f"The question is far from all that was learned: the nearest memory has the cosine {nearest:.2f}, and one that "
+        f"is about such a question has {floor:.2f} or more."
+    )
 
 
 def _budget(world: World, model: Model, limits: Limits, prices: Prices) -> Budget:

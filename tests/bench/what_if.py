@@ -109,7 +109,13 @@ def print_coverage(title: str, found: Iterable[Found]) -> None:
                 missed([(one.truth, one.estimate.robust) for one in robust]),
             )
         )
-    columns = ("what if", f"refused, below {LEAST_PAIRS}", "effective", "SNIPS holds the truth (width)", "doubly robust")
+    columns = (
+        "what if",
+        f"refused, below {LEAST_PAIRS}",
+        "effective",
+        "SNIPS holds the truth (width)",
+        "doubly robust",
+    )
     print_table(title, (*columns, "SNIPS misses it by", "doubly robust"), rows)
 
 

@@ -25,6 +25,14 @@ def test_a_question_is_answered_from_the_newest_run(mage: Command, runs_dir: Pat
     assert report["answer"] in report["reply"]
 
 
+def test_a_question_that_is_far_from_all_that_was_learned_is_said_to_be(mage: Command) -> None:
+    assert (
+        mage("evolve", "wordmath", "--iterations", "3", "--pool", "60", "--held-out", "10", "--anchors", "10").code == 0
+    )
+    assert "far from all that was learned" in mage("ask", "Which river flows through the capital of Hungary?").err
+    assert "far from" not in mage("ask", QUESTION).err
+
+
 def test_a_question_may_come_from_stdin(mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(QUESTION + "\n"))
     outcome = mage("ask", "-", "first", "--at", "iter-0")

@@ -80,6 +80,8 @@ def test_of_your_own_tasks_it_asks_three_and_says_of_each_whether_it_is_right_an
     assert all("its answer: delivery, right" in reply["detail"] for reply in right)
     assert all("wrong; it is none of the answers" in reply["detail"] for reply in wrong)
     assert all("--labels billing,delivery" in reply["remedy"] for reply in wrong)
+    assert "--labels billing,delivery" in outcome.err.partition("Next: mage-es evolve")[2]
+    assert "A warning is no fault" in outcome.err
 
 
 def test_tasks_that_cannot_be_read_are_a_failed_check(mage: Command, tmp_path: Path) -> None:
@@ -88,6 +90,14 @@ def test_tasks_that_cannot_be_read_are_a_failed_check(mage: Command, tmp_path: P
     assert outcome.code == 4
     (found,) = [finding for finding in json.loads(outcome.out)["checks"] if finding["name"] == "tasks"]
     assert found["state"] == "failed" and "squad" in found["detail"] and found["remedy"]
+
+
+def test_the_faults_of_several_rows_are_sentences_of_their_own(mage: Command, tmp_path: Path) -> None:
+    rows = [{"question": "a", "answer": ""}, {"question": "", "answer": "x"}]
+    (tmp_path / "bad.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told = mage("doctor", "bad.jsonl", "--no-calls")
+    assert "can be checked. bad.jsonl, line 2: question: is empty. Nothing was loaded." in told.out
+    assert "--no-calls" in told.err.partition("Next: ")[2]
 
 
 def test_it_lists_every_role_with_its_column_or_why_it_has_none(mage: Command, tmp_path: Path) -> None:

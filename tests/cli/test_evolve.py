@@ -282,6 +282,7 @@ def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_lab
         (("wordmath", "--tasks", "mine.csv"), "Both the benchmark wordmath and --tasks mine.csv"),
         (("wordmath", "--scorer", "number"), "--scorer: only for your own tasks, and wordmath is a benchmark"),
         (("--labels", "a,b"), "--labels: only for your own tasks, and no file was named"),
+        (("mine.csv", "--labels", "a,b", "--scorer", "exact"), "the scorer exact is not needed: omit it"),
         (("mine.xlsx",), "A file of tasks ends in .jsonl, .csv or .parquet"),
     ],
 )

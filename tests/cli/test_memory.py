@@ -227,7 +227,7 @@ def test_a_cascade_says_what_went_with_the_memory_and_what_stays(mage: Command, 
     outcome = mage("memory", "quarantine", name[:12], "--cascade", "--reason", "its source was wrong", "--json")
     receipt = json.loads(outcome.out)
     assert outcome.code == 0 and receipt["report"]["item"]["status"] == "quarantined"
-    assert receipt.keys() == {"report", "derived", "out_before", "together", "further"}
+    assert receipt.keys() == {"report", "derived", "out_before", "together", "further", "was_out"}
     out = {name, *(item["memory_id"] for item in receipt["derived"])}
     assert {item["memory_id"] for item in listed(mage, "--status", "quarantined")} == out
     other = next(item["memory_id"] for item in listed(mage, "--status", "active"))

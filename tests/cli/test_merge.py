@@ -42,7 +42,10 @@ def test_what_cannot_be_merged_is_named(mage: Command, runs_dir: Path) -> None:
         (("first", "first"), "Both runs are called first"),
         (("first", "secnd"), "second"),
         (("first", "second@iter-0/evaluate"), "continues from a closed iteration"),
-        (("first", "second", "--name", "first"), "There is a run 'first' already"),
+        (
+            ("first", "second", "--name", "first"),
+            "There is a run 'first' already in runs: choose another name with --name",
+        ),
         (("first",), "Missing argument"),
     ):
         ended = mage("merge", *words)

@@ -144,7 +144,7 @@ def test_a_model_that_is_not_served_is_told_with_those_that_are_and_leaves_no_ru
         assert (
             outcome.code == 0 and "exce?base_url" in outcome.err and "no model writes for zero_shot_cot" in outcome.err
         )
-        assert "does not list exce, but it answers. One trial call: " in outcome.err
+        assert "does not list exce, but it answers. Did you mean exec? One trial call: " in outcome.err
 
 
 def test_a_server_that_dies_in_the_middle_and_comes_back_costs_nothing_but_the_calls_in_flight(

@@ -17,6 +17,11 @@ def test_without_a_yes_the_price_is_printed_and_nothing_is_asked(mage: Command, 
     assert not (runs_dir / "first" / "effects").exists()
 
 
+def test_what_would_be_refused_has_no_price(mage: Command, runs_dir: Path) -> None:
+    done = mage("rejudge", "first", "--judge", "openai/m?base_url=http://models.example/v1", "--max-usd", "1")
+    assert done.code == 2 and "price of the judge model" in done.err and "Judging" not in done.err
+
+
 def test_with_a_yes_it_asks_once_and_says_how_far_both_agree(mage: Command, runs_dir: Path) -> None:
     done = mage("rejudge", "first", *JUDGE, "--yes")
     assert done.code == 0 and "Answers of first to its questions, judged anew by builtin/truthjudge" in done.out

@@ -201,7 +201,8 @@ def test_erase_says_what_it_will_do_and_does_it_only_where_that_is_agreed_to(
     keys = (empty_folder / "runs" / "whole" / "keys").read_bytes()
     asked = mage("erase", "whole", "--subject", "customer-1")
     assert asked.code == 2
-    assert "12 questions" in asked.err and "Nothing was erased. Add --yes to erase it." in asked.err
+    assert "12 questions" in asked.err and "will destroy its key" in asked.err and "Quarantined" not in asked.err
+    assert "Nothing was erased. Add --yes to erase it." in asked.err
     assert (empty_folder / "runs" / "whole" / "keys").read_bytes() == keys
     done = mage("erase", "whole", "--subject", "customer-1", "--yes", "--json")
     receipt = json.loads(done.out)

@@ -44,6 +44,11 @@ def test_a_model_that_cannot_answer_is_refused_before_the_price(mage: Command, r
         assert done.code == 2 and told in done.err and "calls of" not in done.err
 
 
+def test_the_name_of_another_run_is_refused_before_the_price(mage: Command, runs_dir: Path) -> None:
+    done = mage("upgrade", "first", *OTHER, "--run-id", "first", "--yes")
+    assert done.code == 2 and "not an upgrade of first" in done.err and "calls of" not in done.err
+
+
 @pytest.mark.slow
 def test_the_settings_that_a_model_needs_can_differ(mage: Command, runs_dir: Path) -> None:
     words = ("upgrade", "first", *OTHER, "--sample", "2", "--questions", "2", "--yes")

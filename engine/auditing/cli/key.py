@@ -38,9 +38,7 @@ def new(
 
     verifier = str(make_key(file, name=name, is_witness=witness))
     out.report({"file": str(file), "verifier": verifier}, verifier)
-    out.next(
-        settings.again(*(("key", "cosign", "--with") if witness else ("evolve", "wordmath", "--sign")), str(file))
-    )
+    out.next(settings.again(*(("key", "cosign", "--with") if witness else ("evolve", "wordmath", "--sign")), str(file)))
 
 
 @takes("sign", "runs_dir")

@@ -19,6 +19,7 @@ from mage_es.events.errors import UsageError, nearest
 
 _OPTIONS = ["columns", "instruction", "labels", "scorer", "subset", "test"]
 _FUNCTION = re.compile(r"[\w.]+:\w+")
+NEEDLESS = "With labels the answer is one of them, so the scorer {scorer} is not needed: omit it."
 _KEPT = "/:,="
 """Characters that are not percent-encoded in an option's value."""
 
@@ -89,7 +90,7 @@ def specified(
         )
     listed = tuple(dict.fromkeys(filter(None, (label.strip() for label in labels.split(",")))))
     if listed and scorer not in ("exact", "choice"):
-        raise UsageError(f"With labels the answer is one of them, so the scorer {scorer} is not needed: omit it.")
+        raise UsageError(NEEDLESS.format(scorer=scorer))
     if len(listed) == 1:
         raise UsageError(f"There is only one label, {listed[0]}: give all possible answers, as in yes,no.")
     scorer = "choice" if listed else scorer

@@ -9,7 +9,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, shortened
-from mage_es.cli.paying import ASKING, YesOption, priced, require_agreement
+from mage_es.cli.paying import ASKING, YesOption, priced, require_agreement, require_price
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
@@ -60,6 +60,7 @@ def bisect(
     which: dict[str, Any] = {"question": question, "good": good, "bad": bad, "data_dir": settings.data_dir}
     if question and not metric:
         price = bisect_price(found, **which, prices=settings.prices())
+        require_price(settings, price)
         out.say(priced(price, "at most", "judging by the run's questions"))
         if price.questions:
             require_agreement(settings, yes=yes)

@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, shortened
-from mage_es.cli.paying import ASKING, YesOption, agrees, priced
+from mage_es.cli.paying import ASKING, YesOption, agrees, priced, require_price
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
@@ -57,6 +57,7 @@ def effect(
     found = settings.find_run(run)
     which: dict[str, Any] = {"memory": memory, "kind": kind, "task_type": task_type, "top": top}
     price = effect_price(found, **which, prices=settings.prices())
+    require_price(settings, price)
     out.say(priced(price, "again", "judging by the first time"))
     pays = bool(price.calls) and agrees(settings, yes=yes)
     with repeatable(out, settings) as runtime:

@@ -10,7 +10,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
-from mage_es.cli.paying import ASKING, YesOption, require_agreement
+from mage_es.cli.paying import ASKING, YesOption, require_agreement, require_price
 from mage_es.cli.session import repeatable, serving
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS, benefit
@@ -80,6 +80,7 @@ def upgrade(
     child = Run(price.run_id, settings.runs_dir / price.run_id)
     if child.path.exists() and child.events and not (yes and not any(settings.limits)):
         settings = settings.within(limits_of(LogReader(child.log_path)))
+    require_price(settings, price)
     out.say(priced(price))
     if price.calls > price.made:
         require_agreement(settings, yes=yes)

@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import ASKING, YesOption, agrees, priced
+from mage_es.cli.paying import ASKING, YesOption, agrees, priced, require_price
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings, as_option
 from mage_es.cli.tables import ID_DIGITS
@@ -62,6 +62,7 @@ def what_if(
     pays = False
     if without and not arm and not changes:
         price = what_if_price(found, without=without, prices=settings.prices())
+        require_price(settings, price)
         out.say(priced(price, "again", "judging by the first time"))
         pays = bool(price.calls) and agrees(settings, yes=yes)
     elif arm or changes:

@@ -9,7 +9,7 @@ import typer
 from mage_es.cli.completion import benchmarks
 from mage_es.cli.options import examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.settings import Settings
+from mage_es.cli.settings import Settings, as_option
 from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ EXAMPLES = examples(
     " 'openai/qwen3?base_url=http://localhost:8000/v1'",
 )
 
-_WORDS = {"ok": "ok", "optional": "missing", "failed": "FAILED"}
+_WORDS = {"ok": "ok", "optional": "warning", "failed": "FAILED"}
 
 
 @takes(
     *("seed", "held_out", "anchors", "execution", "guidance", "judge", "embedder"),
-    *("max_tokens", "bundle", "runs_dir", "data_dir"),
+    *("max_tokens", "answer_temperature", "bundle", "runs_dir", "data_dir"),
     own_tasks=True,
 )
 def doctor(
@@ -68,9 +68,15 @@ def doctor(
         out.say(said)
     flags = settings.flags()
     words = [str(flags.pop("benchmark"))] if "benchmark" in flags else []
-    if any(check.state == "failed" for check in found.checks):
+    advised = dict(check.option for check in found.checks if check.option)
+    words += [word for name, value in advised.items() if name not in flags for word in as_option(name, value)]
+    states = {check.state for check in found.checks}
+    if "failed" in states:
+        words += [] if calls else ["--no-calls"]
         out.next(settings.again("doctor", *words, names=tuple(flags)))
         raise typer.Exit(PrerequisiteError.exit_code)
+    if "optional" in states:
+        out.say("A run can start. A warning is no fault, but the run may learn less, or take more calls.")
     out.next(settings.again("evolve", *words, names=tuple(flags)) if named else "mage-es demo")
 
 

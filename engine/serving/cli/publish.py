@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import ASKING, YesOption, priced, require_agreement
+from mage_es.cli.paying import ASKING, YesOption, priced, require_agreement, require_price
 from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.session import watched
 from mage_es.cli.settings import Settings
@@ -43,7 +43,8 @@ def publish(
     from mage_es.engine.serving.publish import publish_price
 
     found, progress = settings.find_run(run), ProgressDisplay(is_publish=True)
-    price = publish_price(found, data_dir=settings.data_dir, prices=settings.prices())
+    price = publish_price(found, data_dir=settings.data_dir, prices=settings.prices(), execution=model)
+    require_price(settings, price)
     out.say(priced(price, "of anchors at most", "judging by earlier anchors"))
     if price.questions:
         require_agreement(settings, yes=yes)
@@ -54,10 +55,13 @@ def publish(
     except Interrupted as stopped:
         raise type(stopped)(f"{stopped} {again}") from stopped
     out.report(report, table(report) if report.keys else _nothing(report))
+    if any(each.verdict == "off" for each in report.keys):
+        out.say("The guard of this run is off: only the anchors that saw a proposal judged it, each by itself.")
     if waiting := sum(each.waiting for each in report.keys):
         out.say(f"{'1 proposal waits' if waiting == 1 else f'{waiting} proposals wait'} for a person.")
-        out.next(settings.again("memory", "review", report.run_id))
-    out.next(settings.again("gain", report.run_id))
+    is_left = any(each.waiting or each.refused for each in report.keys)
+    ahead = [("memory", "review"), ("gain",)] if is_left else [("gain",)]
+    out.next(*(settings.again(*words, report.run_id) for words in ahead))
 
 
 def _nothing(report: PublishReport) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable, agreed
+from mage_es.cli.output import Output, TextTable, agreed, counted
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
 
@@ -58,18 +58,22 @@ def erase(
 
 def _planned(plan: ErasurePlan) -> list[str]:
     lines = [
-        f"Subject {plan.subject_id} of {plan.run_id}: {plan.questions} questions, {plan.replies} replies of models.",
-        "Its key is destroyed: no copy of the log, here or elsewhere, tells its texts any more.",
-        f"Quarantined: {len(plan.to_quarantine)} things that were learned from its questions.",
+        f"Subject {plan.subject_id} of {plan.run_id}: {_texts(plan.questions, plan.replies)}.",
+        "Erasing it will destroy its key, so that no copy of the log, here or elsewhere, tells its texts any more, and "
+        f"take {counted(len(plan.to_quarantine), 'thing')} learned from its questions out of use.",
     ]
     if plan.under_way:
         lines.append(
-            f"The run cannot be resumed after that: {len(plan.under_way)} of its questions are under way. To keep it "
+            f"The run cannot be resumed after that: {len(plan.under_way)} of these questions are under way. To keep it "
             "going, finish the iteration first."
         )
     if plan.beside:
-        lines.append(f"Not erased by this: {', '.join(plan.beside)}, which have a key of the same subject.")
+        lines.append(f"It stays in other runs with a key of the same subject: {', '.join(plan.beside)}.")
     return lines
+
+
+def _texts(questions: int, replies: int) -> str:
+    return f"{counted(questions, 'question')} and {counted(replies, 'reply')} of models"
 
 
 def _tables(receipt: ErasureReceipt) -> list[TextTable | str]:
@@ -80,8 +84,8 @@ def _tables(receipt: ErasureReceipt) -> list[TextTable | str]:
     again = "was erased already" if receipt.is_repeated else "is erased"
     columns = ("store", "place", "files", "in clear", "done", "what you must do")
     return [
-        f"Subject {event.subject_id} of {receipt.run_id} {again}: {event.questions} questions, {event.replies} "
-        f"replies, {event.quarantined} things learned from them in quarantine.",
+        f"Subject {event.subject_id} of {receipt.run_id} {again}: {_texts(event.questions, event.replies)}; "
+        f"{counted(event.quarantined, 'thing')} learned from its questions in quarantine.",
         TextTable("Where its texts were searched for", columns, rows),
         f"Receipt: event {receipt.seq} of the log, {receipt.path}",
     ]

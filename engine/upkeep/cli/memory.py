@@ -217,7 +217,10 @@ def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, o
         _table(f"Derived from {name}, out of use before", receipt.out_before),
         TextTable(title, ("id", "prompts", "kind", "text"), rows),
     ]
-    done = f"Quarantined {name} in the run {found.id}, and {len(receipt.derived)} derived from it."
+    derived = f"{len(receipt.derived)} derived from it"
+    done = f"Quarantined {name} in the run {found.id}, and {derived}."
+    if receipt.was_out:
+        done = f"Quarantined {derived} in the run {found.id}; {name} was in quarantine already."
     stay = (
         [f"{receipt.further} more result from answers that saw what was derived: they stay."] if receipt.further else []
     )

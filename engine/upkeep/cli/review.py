@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
-from mage_es.cli.output import Output, shortened, visible
+from mage_es.cli.output import Output, TextTable, shortened, visible
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
 
@@ -36,16 +36,23 @@ def review(
     found = read_review(settings.find_run(run))
     waiting = [each for each in found.proposals if each.status == "waiting"]
     approved = len(found.proposals) - len(waiting)
-    counted = (
-        f"Proposals to {found.run_id}: {len(waiting)} waiting, {approved} approved, {found.untried} not tried yet."
+    told = (
+        f"Proposals to {found.run_id}: {len(waiting)} waiting, {approved} approved, {found.untried} not tried yet, "
+        f"{len(found.refused)} refused."
     )
-    out.report(found, *(_waiting(each, whole=whole) for each in found.proposals), counted)
+    rows = [(each.memory_id[:ID_DIGITS], each.key or "-", each.why, _line(each.question)) for each in found.refused]
+    refused = [TextTable("Refused, for good", ("id", "key", "why", "question"), rows)] if rows else []
+    out.report(found, *(_waiting(each, whole=whole) for each in found.proposals), *refused, told)
     if waiting:
         name = waiting[0].memory_id[:ID_DIGITS]
         ways = (("memory", word, name, found.run_id, "--reason", "...") for word in ("approve", "reject"))
         out.next(*(settings.again(*way) for way in ways))
     elif found.proposals or found.untried:
         out.next(settings.again("publish", found.run_id))
+
+
+def _line(text: str) -> str:
+    return shortened(visible(text), 100)
 
 
 def _waiting(each: Waiting, *, whole: bool) -> str:
@@ -78,5 +85,5 @@ def _waiting(each: Waiting, *, whole: bool) -> str:
     for anchor in each.anchors:
         seen = "asked with it" if anchor.is_shown else "not asked with it"
         answered = f"{'right' if anchor.was_right else 'wrong'} before, {'right' if anchor.is_right else 'wrong'} now"
-        lines.append(f"    {anchor.similarity:.2f}  {seen}, {answered}: {shortened(visible(anchor.question), 100)}")
+        lines.append(f"    {anchor.similarity:.2f}  {seen}, {answered}: {_line(anchor.question)}")
     return "\n".join(line for line in lines if line)

@@ -51,6 +51,8 @@ def ask(
         report.reply,
         f"Answer: {report.answer or '(none found)'}",
     )
+    if report.far:
+        out.say(report.far)
     other = "latest" if at == "start" else "start"
     out.next(settings.again("ask", text, report.run_id, "--at", other))
 

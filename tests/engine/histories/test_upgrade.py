@@ -306,7 +306,11 @@ def test_as_long_as_something_is_left_to_ask_the_price_is_not_nothing(old: Run) 
     with pytest.raises(Interrupted):
         upgrade(old, execution=learner, sample=8, runtime=paused(learner, 53))
     price = upgrade_price(old, execution=learner.name, sample=8)
-    assert price.made > 2 * (8 + 6 + 12) and price.calls == price.made + 1 and f"{price.made} of them made" in priced(price)
+    assert (
+        price.made > 2 * (8 + 6 + 12)
+        and price.calls == price.made + 1
+        and f"{price.made} of them made" in priced(price)
+    )
 
 
 def test_the_pace_of_the_new_model_is_that_of_its_newest_run(old: Run) -> None:

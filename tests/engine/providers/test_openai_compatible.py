@@ -265,6 +265,17 @@ def test_a_reply_of_another_shape_is_malformed_and_nothing_worse(document: objec
     assert isinstance(came, str) and came.startswith("malformed: ") and told in came
 
 
+@pytest.mark.parametrize(("status", "kind"), [(200, "malformed"), (403, "denied")])
+def test_a_web_page_in_place_of_a_reply_is_one_clear_line(status: int, kind: str) -> None:
+    page = Reply(status, b"<!doctype html><title>Sign in</title>" + b"<p>" * 500, {"content-type": "text/html"})
+    with hostile(lambda said: page) as url:
+        served = model(f"{url}/v1")
+        for call in (lambda: ask(served, Request(prompt="?")), served.listed):
+            with pytest.raises(ModelFault, match="answers with a web page, such as a proxy's login") as raised:
+                call()
+            assert raised.value.fault.kind == kind and "<" not in raised.value.fault.message
+
+
 def test_a_call_of_a_tool_without_arguments_is_a_reply_without_text() -> None:
     called = {"content": None, "tool_calls": [{"id": "a", "type": "function"}], "reasoning_content": "hm"}
     came = said(reply(choices=[{"message": called, "finish_reason": "tool_calls"}]))

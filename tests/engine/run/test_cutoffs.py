@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from mage_es.engine.config import Config
 from mage_es.engine.rules.splits import Splits
-from mage_es.engine.run.cutoffs import left_out
+from mage_es.engine.run.cutoffs import cutoffs, left_out
 from mage_es.engine.seams.benchmark import Repeat
+from mage_es.events.vocabulary import SplitCommitted
 
 CONFIG = Config(benchmark="gsm8k")
 
 
 def splits(*repeats: Repeat) -> Splits:
     return Splits((), (), (), repeats=repeats, groups=(), events=())
+
+
+@pytest.mark.parametrize(("held_out", "is_said"), [(CONFIG.held_out, False), (60, True), (500, True)])
+def test_fewer_held_out_questions_than_asked_for_are_told_and_fewer_than_the_default_are_not(
+    held_out: int, is_said: bool
+) -> None:
+    split = SplitCommitted(split="held_out", size=50, ids_sha256="", questions_sha256="", question_hashes=())
+    anchors = msgspec.structs.replace(split, split="anchors", size=CONFIG.anchors)
+    told = cutoffs(msgspec.structs.replace(CONFIG, held_out=held_out), [split, anchors])
+    assert any("50 questions are held out" in each for each in told) is is_said
 
 
 def test_questions_in_no_split_are_named_in_one_sentence_with_the_question_that_each_repeats() -> None:

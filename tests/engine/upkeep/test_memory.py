@@ -271,6 +271,19 @@ def test_what_guidance_wrote_with_an_answer_in_its_brief_is_derived_and_what_it_
     assert is_seen and is_unseen
 
 
+@pytest.mark.slow
+def test_a_cascade_takes_out_what_was_derived_from_what_is_out_already(course_run: Run, tmp_path: Path) -> None:
+    whole, alone = (Run("r", Path(shutil.copytree(course_run.path, tmp_path / name / "r"))) for name in ("a", "b"))
+    reader = LogReader(whole.log_path)
+    state = fold(reader)
+    names = {hit.memory_id for plan in reader.of(QuestionPlanned) for hit in plan.memories}
+    name = min(each for each in names if lineage_of(reader, state, each).derived)
+    expected = cascade(whole, name, reason="wrong", by="alice")
+    curate(alone, name, action="quarantine", reason="wrong", by="alice")
+    receipt = cascade(alone, name, reason="wrong", by="alice")
+    assert receipt.derived == expected.derived and (receipt.was_out, expected.was_out) == (True, False)
+
+
 def test_a_cascade_over_what_is_out_already_is_refused_whole(run: Run) -> None:
     first = memories(run, at="latest").items[0].memory_id
     cascade(run, first, reason="", by="alice")

@@ -460,7 +460,9 @@ def test_what_its_key_corrected_while_it_waited_is_refused() -> None:
 
 def test_an_answer_to_another_question_than_the_inference_s_is_refused() -> None:
     heard = Heard(inference("inf-1-1"))
-    with pytest.raises(UsageError, match="question is 'How do I reset.* inference's is 'How many.*Leave `question` out"):
+    with pytest.raises(
+        UsageError, match=r"question is 'How do I reset.* inference's is 'How many.*Leave `question` out"
+    ):
         heard.say({"answer": "Click Forgot.", "question": "How do I reset it?"})
     assert not heard.of(FeedbackGiven)
 

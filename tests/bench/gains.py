@@ -27,7 +27,6 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "no success memories": {"success_memories": False},
     "no failure memories": {"failure_memories": False},
     "no principles": {"principles": False},
-    "no bandits": {"bandits": False},
     "no guard": {"guard": "off"},
 }
 

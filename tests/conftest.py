@@ -21,6 +21,7 @@ from tests.few_words import FEW
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 if find_spec("mage_es.engine.players"):  # the kernel is tested without it, too (tests/wings.py)
+    import tests.kit.truthworld  # noqa: F401  # its entry points
     from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
 
     WHOLE = dict(wordmath.SIZES)

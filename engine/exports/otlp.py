@@ -1,4 +1,4 @@
-"""The verb `export_otlp`: a run's log, and those of its exams, as traces, events and metrics of OpenTelemetry."""
+"""The verb `export_otlp`: a run's log, and those of its exams, as traces and events of OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def sender() -> Callable[..., AbstractContextManager[QueuedOutbox]]:
 
 
 class OtlpReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was exported: events 1 to `until` of the run and those of its `exams` until then, as `spans`, `verdicts`
-    (log records named gen_ai.evaluation.result) and `series` of metrics; `to` is the folder or the collector, and
-    `refused` names what it does not accept: `verdicts`, `metrics`."""
+    """What was exported: events 1 to `until` of the run and those of its `exams` until then, as `spans` and
+    `verdicts` (log records named gen_ai.evaluation.result); `to` is the folder or the collector, and `takes_verdicts`
+    is whether it accepts them."""
 
     run: str
     to: str
@@ -46,8 +46,7 @@ class OtlpReport(msgspec.Struct, frozen=True, kw_only=True):
     exams: int
     spans: int
     verdicts: int
-    series: int
-    refused: tuple[str, ...] = ()
+    takes_verdicts: bool = True
 
 
 @typed
@@ -80,10 +79,11 @@ def export_otlp(
     exams = [each for each in exam_records(reader) if each.closed and each.seq <= end and each.is_there(found)]
     logs = [each.log(found, opened=False) for each in exams]
     everything = _traced(reader, logs, [each.opened.head_seq for each in exams], end, texts=texts)
-    refused: list[str] = []
+    takes_verdicts = True
     if to is None:
         collector = Collector(endpoint)
-        done, refused = deliver(everything, resource_of(found.id), collector), collector.refused
+        done = deliver(everything, resource_of(found.id), collector)
+        takes_verdicts = collector.takes_verdicts
     else:
         with new_folder(to):
             done = deliver(everything, resource_of(found.id), OtlpFiles(to))
@@ -92,7 +92,7 @@ def export_otlp(
         to=str(to or endpoint),
         until=end,
         exams=len(exams),
-        refused=tuple(refused),
+        takes_verdicts=takes_verdicts,
         **done._asdict(),
     )
 

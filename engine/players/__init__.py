@@ -6,10 +6,7 @@ adapt. Their scores show that the machinery works, not what MAGE is worth.
 
     builtin/analogist    execution   word problems, by analogy with the worked examples in the prompt
     builtin/copier       execution   any question or episode, by repeating what the prompt shows
-    builtin/truthworld   execution   truthworld, right as often as its law says
     builtin/reference    guidance    every brief, from reference solutions
-    builtin/truthguide   guidance    the briefs of truthworld, from its reference solutions
-    builtin/truthjudge   judge       the free-form answers of truthworld
 
 `engine/players/players.py` registers them by name. Nothing outside this package imports it.
 """

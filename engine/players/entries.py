@@ -19,10 +19,6 @@ _PRIVATE = BenchmarkFamily(
 )
 BENCHMARKS: Mapping[str, BenchmarkEntry | BenchmarkFamily] = {
     **{f"private-{kind}": _PRIVATE for kind in ("codes", "composition", "drift", "labels", "pairs", "units")},
-    "truthworld": BenchmarkEntry(
-        lambda seed, _: _part("truthworld.benchmark:TruthWorld")(seed),
-        OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
-    ),
     "wordmath": BenchmarkEntry(lambda seed, _: _part("wordmath.benchmark:WordMath")(seed)),
     "workshop": BenchmarkEntry(
         lambda seed, _: _part("workshop.benchmark:Workshop")(seed),

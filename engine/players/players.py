@@ -17,9 +17,6 @@ PLAYERS: Mapping[str, tuple[Tier, str]] = {
     "builtin/analogist": ("execution", "analogist.model:Analogist"),
     "builtin/copier": ("execution", "copier:Copier"),
     "builtin/reference": ("guidance", "reference.model:Reference"),
-    "builtin/truthworld": ("execution", "truthworld.learner:TruthLearner"),
-    "builtin/truthguide": ("guidance", "truthworld.authors:TruthGuide"),
-    "builtin/truthjudge": ("judge", "truthworld.judge:TruthJudge"),
 }
 """Spec -> the one tier that a player serves, and its constructor as `module:name`."""
 

@@ -255,7 +255,7 @@ def retrieve(
     the same query, if another arm already looked them up.
 
     [Theorem 4] At most K memories, none of them quarantined or superseded. eps of the theorem is the share of questions
-    whose bundle is not the best; only a world with a known law can show it (tests/engine/players/worlds/truthworld).
+    whose bundle is not the best; only a world with a known law can show it (tests/kit/truthworld).
     """
     if SEARCH_ARMS[arm].is_merged:
         return (candidates or Candidates(query, memory, terms)).merged(terms.bundle)

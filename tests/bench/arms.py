@@ -36,7 +36,7 @@ from tests.bench.tables import print_machine, print_table
 QUESTIONS = {"iterations": 6, "pool": 40, "held_out": 20, "anchors": 20}
 EPISODES = {"iterations": 3, "pool": 6, "held_out": 2, "anchors": 2, "explore_episodes": 2, "episode_steps": 15}
 BENCHMARKS = {
-    **dict.fromkeys(("wordmath", "truthworld", "gsm8k", "realmath", "hotpotqa", "webqa"), QUESTIONS),
+    **dict.fromkeys(("wordmath", "gsm8k", "realmath", "hotpotqa", "webqa"), QUESTIONS),
     **dict.fromkeys(("stbench", "finqa", "medqa"), QUESTIONS),
     "workshop": EPISODES | {"episode_steps": 40},
     "webshop-100": EPISODES,

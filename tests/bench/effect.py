@@ -21,7 +21,6 @@ from typing import NamedTuple
 import msgspec
 
 import mage_es
-from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.rules.effect import Without, askings, to_ask
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.world import state_of
@@ -31,7 +30,8 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, BundleTrimmed, QuestionPlanned
 from mage_es.projections.fold import State
 from tests.bench.tables import print_table
-from tests.engine.players.worlds.truthworld.oracle import Oracle
+from tests.kit.truthworld.benchmark import TruthWorld
+from tests.kit.truthworld.oracle import Oracle
 
 CLEAR = 5.0
 """Points from which on an effect should have the right sign."""
@@ -146,9 +146,10 @@ def asked(folder: Path, seed: int, *, questions: int, coin: float = 0.2) -> mage
         guard="off",
         recall=False,
         coin=coin,
-        execution="builtin/truthworld",
-        guidance="builtin/truthguide",
-        judge="builtin/truthjudge",
+        execution="truth/learner",
+        guidance="truth/guide",
+        judge="truth/judge",
+        teacher_sees="solutions",
     )
     mage_es.evolve(config, benchmark=OneLand(seed), runs_dir=folder, run_id=f"{seed}-learned")
     parts = {"success_memories": False, "failure_memories": False, "principles": False, "pool": questions}

@@ -1,7 +1,6 @@
-"""What a run on a generated benchmark gains, and what each part of the system has to do with it.
+"""What a run on word problems gains, and what each part of the system has to do with it.
 
-    python -m tests.bench.gains                                         five seeds, all systems, wordmath
-    python -m tests.bench.gains --benchmark truthworld                  the same in truthworld
+    python -m tests.bench.gains                                         five seeds, all systems
     python -m tests.bench.gains --systems full --seeds 42 --iterations 3 --pool 60     a quick look
 
 For each seed: the full system, and the same with one part switched off. Each is examined on the same held-out
@@ -28,7 +27,6 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "no success memories": {"success_memories": False},
     "no failure memories": {"failure_memories": False},
     "no principles": {"principles": False},
-    "no bandits": {"bandits": False},
     "no guard": {"guard": "off"},
 }
 
@@ -56,7 +54,6 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     """Return the command line's options."""
     own = parser(__doc__, iterations=10, pool=200, held_out=200, runs_dir="runs/gains")
-    own.add_argument("--benchmark", default="wordmath")
     own.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
     return own.parse_args()
 
@@ -64,7 +61,7 @@ def arguments() -> argparse.Namespace:
 def run_cell(job: tuple[argparse.Namespace, str, int]) -> Cell:
     """Evolve one system on one seed and set its exams."""
     options, system, seed = job
-    run = evolved(options, options.benchmark, seed, system=system, **SYSTEMS[system])
+    run = evolved(options, "wordmath", seed, system=system, **SYSTEMS[system])
     exams = examined(run, has_control=system == "full")
     return Cell(system, seed, exams, choices_of(LogReader(run.log_path)))
 

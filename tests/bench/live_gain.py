@@ -26,10 +26,6 @@ from typing import Any, NamedTuple
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_models
-from mage_es.engine.players.truthworld.learner import reply
-from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
-from mage_es.engine.players.worlds.truthworld.claims import account
-from mage_es.engine.players.worlds.truthworld.puzzles import read_puzzle
 from mage_es.engine.rules.live_gain import Difference, compare_sides
 from mage_es.engine.rules.notes import NOTHING, Note, NoteBounds
 from mage_es.engine.run.directory import Run, find_run
@@ -45,6 +41,10 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceOpened, ServingStarted
 from tests.bench.tables import print_table
+from tests.kit.truthworld.benchmark import TruthWorld
+from tests.kit.truthworld.claims import account
+from tests.kit.truthworld.learner import reply
+from tests.kit.truthworld.puzzles import read_puzzle
 
 HOLDBACK, SAYS, EVIL = 0.25, 0.7, 0.2
 
@@ -76,7 +76,15 @@ def main() -> None:
 
 def taught(folder: Path, seed: int, *, iterations: int = 3, pool: int = 60) -> Run:
     """Return a run that learned a world."""
-    config = Config(benchmark="truthworld", seed=seed, iterations=iterations, pool=pool, held_out=60, anchors=60)
+    config = Config(
+        benchmark="truthworld",
+        teacher_sees="solutions",
+        seed=seed,
+        iterations=iterations,
+        pool=pool,
+        held_out=60,
+        anchors=60,
+    )
     evolve(config, runs_dir=folder, data_dir=None, runtime=Runtime(), run_id=f"world-{seed}")
     return find_run(folder, f"world-{seed}")
 

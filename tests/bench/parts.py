@@ -1,10 +1,10 @@
 """Which part of the system has an effect: the full system against the same without one part, on the same seeds.
 
-    python -m tests.bench.parts                                     all parts, ten seeds, both worlds
-    python -m tests.bench.parts --worlds own --parts frontier guard --seeds 42 43      a slice
+    python -m tests.bench.parts                                     all parts, ten seeds
+    python -m tests.bench.parts --parts frontier guard --seeds 42 43      a slice
     python -m tests.bench.parts --print                             the table of all that lies in --runs-dir
 
-Worlds: `truthworld`; `own`, word problems as a file of own tasks that says nothing of types; `workshop`. A cell (world,
+Worlds: `own`, word problems as a file of own tasks that says nothing of types; `workshop`. A cell (world,
 part, seed) is one run and one exam on the same held-out questions; its line in parts.jsonl means that it is done, so
 slices add up and an interrupted bench goes on. The effect is with minus without, in points, paired by seed, with its
 95 % t interval; one that holds zero is "no effect found".
@@ -46,7 +46,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "mastery ratchet": {"frontier_estimator": "lower_bound"},
     "cascade B, action recipes": {"cascade_action_recipes": False},
 }
-"""What is set where a part is left out. Truthworld has its own types; action recipes are quoted in episodes only."""
+"""What is set where a part is left out. Action recipes are quoted in episodes only."""
 ADDED: Mapping[str, Mapping[str, Any]] = {
     "guard": {"guard": "paired", "anchors": 40},
     "type strategies": {"strategies": True},
@@ -61,7 +61,7 @@ ADDED: Mapping[str, Mapping[str, Any]] = {
 """What is set where a part that is off here is put in. The guard is off in all others: its anchors cost as many calls
 as the questions, and a rollback is rare."""
 SYSTEMS = {**PARTS, **ADDED}
-WORLDS = ("truthworld", "own", "workshop")
+WORLDS = ("own", "workshop")
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -92,7 +92,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     """Return the command line's options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=["truthworld", "own"])
+    parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=["own"])
     parser.add_argument("--parts", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(42, 52)))
     parser.add_argument("--iterations", type=int, default=6)

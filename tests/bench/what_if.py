@@ -31,7 +31,6 @@ import mage_es
 from mage_es.engine.config import Config, canonical, fingerprint
 from mage_es.engine.histories.rules.what_if import LEAST_PAIRS, Toss, WhatIfEstimate, estimated
 from mage_es.engine.histories.what_if import what_if
-from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.rules.bandits import choose, rewarded
 from mage_es.engine.rules.effect import askings
 from mage_es.engine.rules.snapshot import decision_on
@@ -54,7 +53,8 @@ from mage_es.projections.scores import Scores
 from tests.bench.effect import OneLand, asked
 from tests.bench.long_run import commits
 from tests.bench.tables import Gate, Ratio, print_gates, print_machine, print_table
-from tests.engine.players.worlds.truthworld.oracle import Oracle
+from tests.kit.truthworld.benchmark import TruthWorld
+from tests.kit.truthworld.oracle import Oracle
 
 ARMS = ("a", "b", "c", "d", "e")
 TYPES = 6
@@ -195,9 +195,10 @@ def of_arms(folder: Path, seed: int) -> Iterator[Found]:
         retrieval="quotas",
         form="sections",
         route="cot",
-        execution="builtin/truthworld",
-        guidance="builtin/truthguide",
-        judge="builtin/truthjudge",
+        execution="truth/learner",
+        guidance="truth/guide",
+        judge="truth/judge",
+        teacher_sees="solutions",
     )
     mage_es.evolve(config, runs_dir=folder, run_id=f"{seed}-arms")
     run = mage_es.find_run(folder, f"{seed}-arms")

@@ -49,10 +49,10 @@ def test_with_json_the_summary_is_the_only_thing_on_stdout(mage: Command) -> Non
 
 
 def test_a_benchmark_with_models_of_its_own_needs_no_option_for_them(mage: Command) -> None:
-    evolved = mage("evolve", "truthworld", *SMALL, "--run-id", "t")
+    evolved = mage("evolve", "truthworld", "--teacher-sees", "solutions", *SMALL, "--run-id", "t")
     assert evolved.code == 0
-    assert "execution builtin/truthworld, guidance builtin/truthguide" in evolved.out
-    assert "judge builtin/truthjudge, asked" in evolved.out
+    assert "execution truth/learner, guidance truth/guide" in evolved.out
+    assert "judge truth/judge, asked" in evolved.out
     examined = mage("exam", "t")
     assert examined.code == 0
     assert " judge calls" in examined.out

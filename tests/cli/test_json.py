@@ -25,7 +25,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "upgrade": ("first", "--execution", "builtin/copier", "--sample", "3", "--questions", "3", "--yes"),
     "effect": ("first", "--top", "2", "--yes"),
     "what-if": ("first", "--guard", "off"),
-    "rejudge": ("first", "--judge", "builtin/truthjudge", "--yes"),
+    "rejudge": ("first", "--judge", "truth/judge", "--yes"),
     "ring": ("wordmath", "--methods", "zero_shot", "--held-out", "4"),
     "export": ("first", "--format", "csv", "--to", "exported"),
     "view": ("first", "--to", "run.html"),

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from tests.cli.conftest import Command
 
-JUDGE = ("--judge", "builtin/truthjudge")
+JUDGE = ("--judge", "truth/judge")
 
 
 def test_without_a_yes_the_price_is_printed_and_nothing_is_asked(mage: Command, runs_dir: Path) -> None:
     done = mage("rejudge", "first", *JUDGE)
-    assert done.code == 2 and "Judging " in done.err and "calls of builtin/truthjudge" in done.err
-    assert "by the length of the prompts; $0.00" in done.err and "Nothing was asked. Proceed at this price" in done.err
+    assert done.code == 2 and "Judging " in done.err and "calls of truth/judge" in done.err
+    assert "by the length of the prompts; " in done.err and "Nothing was asked. Proceed at this price" in done.err
     assert not (runs_dir / "first" / "effects").exists()
 
 
@@ -24,7 +24,7 @@ def test_what_would_be_refused_has_no_price(mage: Command, runs_dir: Path) -> No
 
 def test_with_a_yes_it_asks_once_and_says_how_far_both_agree(mage: Command, runs_dir: Path) -> None:
     done = mage("rejudge", "first", *JUDGE, "--yes")
-    assert done.code == 0 and "Answers of first to its questions, judged anew by builtin/truthjudge" in done.out
+    assert done.code == 0 and "Answers of first to its questions, judged anew by truth/judge" in done.out
     assert "Both agree on " in done.out and "Cohen's kappa " in done.out and "calls were made" in done.out
     assert "Where they differ" in done.out and "mage-es show wordmath-" in done.err
     again = mage("rejudge", "first", *JUDGE, "--json")

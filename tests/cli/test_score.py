@@ -43,15 +43,15 @@ def test_a_judge_that_is_named_is_asked_and_a_table_says_how_far_it_agrees(
     rows = [{"id": question.id, "prediction": f"Answer: {question.gold}"} for question in (known, other)]
     (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     words = ["score", "truthworld", "--seed", "7", "--predictions", str(tmp_path / "mine.jsonl")]
-    done = mage(*words, "--judge", "builtin/truthjudge")
+    done = mage(*words, "--judge", "truth/judge")
     assert done.code == 0
     judged = {line["id"]: line["metrics"]["judge"] for line in map(json.loads, done.out.splitlines())}
     assert (judged[known.id], judged[other.id], len(judged)) == (1.0, 0.0, len(benchmark.questions("test")))
-    assert "builtin/truthjudge on 2 predictions (judge_v1):" in done.err
+    assert "truth/judge on 2 predictions (judge_v1):" in done.err
     assert "rule right             1           1" in done.err and "agreement 50.0 %" in done.err
-    document = json.loads(mage(*words, "--judge", "builtin/truthjudge", "--json").out)["judge"]
+    document = json.loads(mage(*words, "--judge", "truth/judge", "--json").out)["judge"]
     assert (document["both"], document["rule_only"], document["kappa"]) == (1, 1, 0.0)
-    assert mage(*words, "--judge", "builtin/truthjudge", "--max-calls", "1").code == 3
+    assert mage(*words, "--judge", "truth/judge", "--max-calls", "1").code == 3
     assert mage(*words, "--judge", "builtin/analogist").code == 2
 
 

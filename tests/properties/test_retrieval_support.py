@@ -16,8 +16,6 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.players.truthworld.learner import reply
-from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.rules.new_memories import memory_id
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.engine.seams.benchmark import Question
@@ -25,7 +23,9 @@ from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.engine.seams.model import Request
 from mage_es.events.vocabulary import MemoryAppended, MemorySuperseded, Origin, Outcome
 from mage_es.projections.memory import Memory, MemoryRow
-from tests.engine.players.worlds.truthworld.oracle import BUNDLE, Oracle
+from tests.kit.truthworld.benchmark import TruthWorld
+from tests.kit.truthworld.learner import reply
+from tests.kit.truthworld.oracle import BUNDLE, Oracle
 
 pytestmark = pytest.mark.slow
 

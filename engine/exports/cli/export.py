@@ -35,7 +35,7 @@ def export(
         Literal["parquet", "csv", "jsonl", "otlp", "hf", "inspect"],
         typer.Option(
             "--format",
-            help="Format of the files; otlp: traces, events and metrics of OpenTelemetry; hf: a data set with a card; "
+            help="Format of the files; otlp: traces and events of OpenTelemetry; hf: a data set with a card; "
             "inspect: logs of Inspect.",
         ),
     ],
@@ -99,10 +99,10 @@ def _as_otlp(run: Run, out: Output, to: Path | None, endpoint: str, until: str, 
 
     report = export_otlp(run, to, endpoint=endpoint, until=until, texts=texts)
     title = f"Events 1 to {report.until} of {run.id}, and {report.exams} exams, in {report.to}"
-    counts = (("spans", report.spans), ("verdicts", report.verdicts), ("series of metrics", report.series))
+    counts = (("spans", report.spans), ("verdicts", report.verdicts))
     out.report(report, TextTable(title, ("", "number"), [(name, str(count)) for name, count in counts]))
-    if report.refused:
-        out.say(f"{report.to} did not accept the {' and '.join(report.refused)}: some tools only know traces.")
+    if not report.takes_verdicts:
+        out.say(f"{report.to} did not accept the verdicts: some tools only know traces.")
 
 
 def _as_data_set(run: Run, out: Output, to: Path, until: str, *, gold: bool) -> None:

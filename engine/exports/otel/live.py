@@ -16,7 +16,6 @@ from contextlib import contextmanager
 
 from opentelemetry.sdk._logs import ReadWriteLogRecord
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
-from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import get_current_span
@@ -25,7 +24,6 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from mage_es.engine.exports.otel.otlp import (
     PATIENCE_S,
     SCOPE,
-    Meters,
     event_of,
     exporters,
     resource_of,
@@ -63,11 +61,9 @@ class QueuedOutbox:
 
     def __init__(self, telemetry: Telemetry, run: str = "") -> None:
         self._resource, self._has_texts = resource_of(run), telemetry.texts
-        spans, verdicts, metrics = exporters(telemetry.endpoint, PATIENCE_S)
-        self._stops: tuple[Callable[[], None], ...] = (spans.shutdown, verdicts.shutdown, metrics.shutdown)
+        spans, verdicts = exporters(telemetry.endpoint, PATIENCE_S)
+        self._stops: tuple[Callable[[], None], ...] = (spans.shutdown, verdicts.shutdown)
         self._spans, self._verdicts = BatchSpanProcessor(spans), BatchLogRecordProcessor(verdicts)
-        self._reader = PeriodicExportingMetricReader(metrics)
-        self._meters = Meters(self._reader, self._resource)
         self._propagator, self._dice = TraceContextTextMapPropagator(), RandomIdGenerator()
         self._known: OrderedDict[tuple[str, str], TraceIds] = OrderedDict()
         self._lock = threading.Lock()
@@ -76,7 +72,6 @@ class QueuedOutbox:
         """Put spans and verdicts into the queues."""
         for item in found:
             if isinstance(item, TraceSpan):
-                self._meters.note(item)
                 self._spans.on_end(span_of(item, self._resource))
             else:
                 self._verdicts.on_emit(ReadWriteLogRecord(event_of(item), self._resource, SCOPE))
@@ -162,7 +157,7 @@ class QueuedOutbox:
 
     def close(self) -> None:
         """Send what is waiting, for a few seconds at most."""
-        ends = (self._spans.shutdown, self._verdicts.shutdown, self._reader.shutdown)
+        ends = (self._spans.shutdown, self._verdicts.shutdown)
         threads = [threading.Thread(target=end, daemon=True) for end in ends]
         for thread in threads:
             thread.start()

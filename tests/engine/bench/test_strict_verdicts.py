@@ -13,8 +13,8 @@ from mage_es.engine.bench.realmath.benchmark import REALMATH
 from mage_es.engine.bench.webqa.benchmark import WEBQA
 from mage_es.engine.benchmarks.tasks.columns import question_of
 from mage_es.engine.benchmarks.tasks.scorers import scorer_names, scorer_of
-from mage_es.engine.players.worlds.truthworld.standings import score_standing
 from mage_es.engine.seams.benchmark import Question
+from tests.kit.truthworld.standings import score_standing
 
 DEFINITIONS = {each.name: each for each in (HOTPOTQA, FINQA, REALMATH, WEBQA, MEDQA)}
 OPTIONS = {"A": "Rome", "B": "Paris"}

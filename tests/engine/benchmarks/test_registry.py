@@ -30,7 +30,7 @@ def test_a_configuration_without_models_takes_those_of_its_benchmark() -> None:
     config = with_own_models(Config(benchmark="wordmath"))
     assert (config.execution, config.guidance, config.judge) == own_models("wordmath")
     assert own_models("wordmath") == ("builtin/analogist", "builtin/reference", "")
-    assert with_own_models(Config(benchmark="truthworld")).judge == "builtin/truthjudge"
+    assert with_own_models(Config(benchmark="truthworld")).judge == "truth/judge"
 
 
 def test_a_model_that_is_named_stays() -> None:

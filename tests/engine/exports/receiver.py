@@ -14,18 +14,17 @@ from typing import Any
 
 from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
-_KINDS = {"traces": ExportTraceServiceRequest, "logs": ExportLogsServiceRequest, "metrics": ExportMetricsServiceRequest}
+_KINDS = {"traces": ExportTraceServiceRequest, "logs": ExportLogsServiceRequest}
 _IDS = ("traceId", "spanId", "parentSpanId")
 _JSON = ("gen_ai.system_instructions", "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.memory.records")
 """What a span has as JSON in a text."""
 
 
 class Received:
-    """Spans, log records and metrics, in the order in which they came."""
+    """Spans and log records, in the order in which they came."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -39,11 +38,6 @@ class Received:
     @property
     def logs(self) -> list[Any]:
         return [s for m in self.messages["logs"] for r in m.resource_logs for c in r.scope_logs for s in c.log_records]
-
-    @property
-    def metrics(self) -> list[Any]:
-        found = self.messages["metrics"]
-        return [s for m in found for r in m.resource_metrics for c in r.scope_metrics for s in c.metrics]
 
     def named(self, beginning: str) -> list[Any]:
         """Return the spans whose names begin so."""

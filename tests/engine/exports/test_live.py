@@ -50,7 +50,7 @@ def test_a_run_that_was_stopped_and_its_exam_send_what_an_export_holds(folder: P
     assert by_id(received) == by_id(exported)
     assert sorted(map(str, map(said, received.logs))) == sorted(map(str, map(said, exported.logs)))
     [resource] = {str(message.resource_spans[0].resource) for message in received.messages["traces"]}
-    assert "followed" in resource and "gen_ai.client.token.usage" in {each.name for each in received.metrics}
+    assert "followed" in resource
 
 
 def test_a_run_ends_as_ever_while_the_collector_is_away_and_says_so_once(folder: Path) -> None:

@@ -94,23 +94,6 @@ def test_tools_of_openinference_find_kinds_and_what_a_search_found(
             assert ("gen_ai.memory.query.text" in each) == has_texts
 
 
-def test_metrics_are_histograms_of_the_calls_over_the_time_of_the_run(
-    run: Run, exported: tuple[OtlpReport, Received]
-) -> None:
-    _, found = exported
-    metrics = {each.name: each.histogram for each in found.metrics}
-    chats = found.named("chat ")
-    assert {*metrics} == {"gen_ai.client.operation.duration", "gen_ai.client.token.usage"}
-    durations = metrics["gen_ai.client.operation.duration"].data_points
-    assert sum(point.count for point in durations) == len(chats)
-    assert {point.start_time_unix_nano for point in durations} == {
-        min(each.start_time_unix_nano for each in found.spans)
-    }
-    tokens = metrics["gen_ai.client.token.usage"].data_points
-    sent = sum(point.sum for point in tokens if said(point)["gen_ai.token.type"] == "input")
-    assert sent == sum(said(span)["gen_ai.usage.input_tokens"] for span in chats)
-
-
 @pytest.mark.slow
 def test_without_texts_none_is_exported_and_with_texts_prompts_replies_and_memories_are(
     run: Run, exported: tuple[OtlpReport, Received], tmp_path: Path
@@ -150,7 +133,7 @@ def test_without_texts_none_is_exported_and_with_texts_prompts_replies_and_memor
 def test_the_same_run_gives_the_same_bytes_and_until_a_marker_only_what_there_was(run: Run, tmp_path: Path) -> None:
     for name in ("one", "two"):
         export_otlp(run, tmp_path / name)
-    for file in ("traces.jsonl", "logs.jsonl", "metrics.jsonl"):
+    for file in ("traces.jsonl", "logs.jsonl"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
     export_otlp(run, tmp_path / "start", until="start")
     earlier, whole = read_files(tmp_path / "start").spans, read_files(tmp_path / "one").spans
@@ -173,13 +156,12 @@ def test_a_collector_receives_what_files_would_hold(run: Run, exported: tuple[Ot
         report = export_otlp(run, endpoint=received.url)
     assert report.to == received.url
     assert received.spans == exported[1].spans and received.logs == exported[1].logs
-    assert received.metrics == exported[1].metrics
 
 
 def test_a_tool_that_knows_traces_only_gets_them_and_the_report_names_the_rest(run: Run) -> None:
     with receiving(only="traces") as received:
         report = export_otlp(run, endpoint=received.url)
-    assert report.refused == ("verdicts", "metrics") and len(received.spans) == report.spans
+    assert not report.takes_verdicts and len(received.spans) == report.spans
     assert len(received.messages["logs"]) == 1
 
 

@@ -10,9 +10,6 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 def test_every_name_opens_as_the_model_of_that_name() -> None:
     assert open_model("builtin/analogist", "execution").name == "builtin/analogist"
     assert open_model("builtin/reference", "guidance").name == "builtin/reference"
-    assert open_model("builtin/truthworld", "execution").name == "builtin/truthworld"
-    assert open_model("builtin/truthguide", "guidance").name == "builtin/truthguide"
-    assert open_model("builtin/truthjudge", "judge").name == "builtin/truthjudge"
 
 
 def test_a_served_model_serves_every_tier(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,6 @@ from mage_es.engine.auditing.theorems.inference import check_inference
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, ProviderDown
-from mage_es.engine.players.worlds.truthworld.standings import SAYINGS
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import read_prices
@@ -40,12 +39,15 @@ from tests.engine.conftest import SMALL, never
 from tests.engine.providers.provider import Answer, Provider, provider, request_of
 from tests.engine.run.test_budget import PRICED
 from tests.few_words import IN_A_PROCESS
+from tests.kit.truthworld.standings import SAYINGS
 from tests.paper_parts import PAPER_OPTIONS
 
 pytestmark = pytest.mark.slow
 
 QUICK = DEFAULT_RETRIES._replace(first_wait_s=0.01)
-JUDGED = Config(benchmark="truthworld", seed=7, iterations=1, pool=36, held_out=40, anchors=24)
+JUDGED = Config(
+    benchmark="truthworld", teacher_sees="solutions", seed=7, iterations=1, pool=36, held_out=40, anchors=24
+)
 
 
 def by(spec: str, tier: Any) -> Answer:
@@ -314,7 +316,7 @@ def test_a_budget_that_ends_within_evolve_stops_the_run_and_what_was_handed_in_i
 
 @pytest.fixture
 def judging() -> Iterator[Provider]:
-    with provider(answer=by("builtin/truthjudge", "judge")) as state:
+    with provider(answer=by("truth/judge", "judge")) as state:
         yield state
 
 
@@ -388,7 +390,7 @@ def test_where_answers_can_be_paid_no_more_those_who_wait_for_a_judge_are_sent_a
 ) -> None:
     (tmp_path / "prices.toml").write_text(PRICED)
     judge = open_model(f"anthropic/judge?base_url={judging.anthropic_url}", "judge")
-    models = Models(Vague(), open_model("builtin/truthguide", "guidance"), judge)
+    models = Models(Vague(), open_model("builtin/reference", "guidance"), judge)
     until = time.monotonic() + 600
     with pytest.raises(BudgetReached):
         evolve(
@@ -441,7 +443,7 @@ def test_judge_calls_that_hold_the_money_at_the_gate_and_answers_that_wait_for_i
     (tmp_path / "prices.toml").write_text(f"{PRICED}\n{own}")
     prices = read_prices(tmp_path / "prices.toml")
     judge = open_model(f"anthropic/judge?base_url={url}", "judge")
-    models = Models(Vague(), open_model("builtin/truthguide", "guidance"), judge)
+    models = Models(Vague(), open_model("builtin/reference", "guidance"), judge)
     until = time.monotonic() + 600
     runtime = Runtime(
         workers=4,

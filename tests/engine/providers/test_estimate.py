@@ -104,7 +104,9 @@ def test_what_a_model_costs_is_told_and_what_nobody_priced_is_not_guessed() -> N
 
 
 def test_a_judge_is_told_by_the_answers_that_the_rule_leaves_undecided() -> None:
-    judged = told(Config(benchmark="truthworld", seed=7, iterations=1, pool=24, held_out=20, anchors=12))
+    judged = told(
+        Config(benchmark="truthworld", teacher_sees="solutions", seed=7, iterations=1, pool=24, held_out=20, anchors=12)
+    )
     assert 0 < tier(judged, "judge").calls.expected < tier(judged, "judge").calls.high
     assert not [each for each in told(msgspec.structs.replace(LONGER, iterations=1)).tiers if each.tier == "judge"]
 

@@ -18,7 +18,6 @@ from mage_es.engine.bench.webqa.benchmark import WEBQA
 from mage_es.engine.bench.webshop.benchmark import WebShop
 from mage_es.engine.benchmarks.tasks.scorers import scorer_names, scorer_of
 from mage_es.engine.courses import Ask, Finish, Use, advance, begin
-from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
 from mage_es.engine.players.worlds.workshop.benchmark import Workshop
 from mage_es.engine.rules.new_memories import reasoning_of
@@ -34,6 +33,7 @@ from mage_es.events.vocabulary import MemoryAppended, Origin, QuestionPlanned, R
 from mage_es.projections.fold import State
 from tests.engine.rules.states import setting_of
 from tests.engine.rules.test_routes import TOOL, chained, planned, told
+from tests.kit.truthworld.benchmark import TruthWorld
 
 BENCHMARKS: Mapping[str, Any] = {
     "gsm8k": GSM8K,

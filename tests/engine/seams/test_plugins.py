@@ -148,8 +148,8 @@ def test_nobody_is_sent_to_fetch_or_delete_the_data_of_another_package(install: 
 
 
 def test_what_is_built_in_cannot_be_replaced(install: Install) -> None:
-    install(PLUGIN, truthworld="my_plugin:opened")
-    assert open_benchmark("truthworld", seed=1).name == "truthworld"
+    install(PLUGIN, workshop="my_plugin:opened")
+    assert open_benchmark("workshop", seed=1).name == "workshop"
 
 
 def test_a_plugin_that_cannot_be_imported_is_named_with_its_package(install: Install) -> None:

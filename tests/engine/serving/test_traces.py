@@ -108,10 +108,8 @@ def test_feedback_is_a_verdict_on_the_chat(asked: Asked) -> None:
     assert said(verdict) | {"gen_ai.evaluation.name": "solved", "gen_ai.evaluation.score.value": 1.0} == said(verdict)
 
 
-def test_calls_are_measured_and_recorded_texts_stay_here(asked: Asked) -> None:
+def test_recorded_texts_stay_here(asked: Asked) -> None:
     received, _, question = asked
-    [tokens] = [each for each in received.metrics if each.name == "gen_ai.client.token.usage"]
-    assert sum(point.count for point in tokens.histogram.data_points) == 4
     bodies = b"\n".join(received.bodies)
     for text in (question, CHAT["messages"][0]["content"], "It is 7."):
         assert text.encode() not in bodies

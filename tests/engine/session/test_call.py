@@ -255,8 +255,10 @@ def test_a_judge_that_fails_for_good_leaves_the_question_unanswered_and_not_wron
         async def complete(self, request: Request) -> Completion:
             raise ModelFault(Fault("rejected", "no"))
 
-    config = Config(benchmark="truthworld", seed=7, iterations=1, pool=24, held_out=20, anchors=12)
-    own = Models(open_model("builtin/truthworld", "execution"), open_model("builtin/truthguide", "guidance"), NoJudge())
+    config = Config(
+        benchmark="truthworld", teacher_sees="solutions", seed=7, iterations=1, pool=24, held_out=20, anchors=12
+    )
+    own = Models(open_model("truth/learner", "execution"), open_model("truth/guide", "guidance"), NoJudge())
     evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r", models=own)
     run = find_run(tmp_path, "r")
     judged = {e.about for e in events(run, CallFailed) if e.tier == "judge"}

@@ -12,8 +12,6 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, Course, Finish, advance, begin
 from mage_es.engine.models.registry import Models, open_model
-from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
-from mage_es.engine.players.worlds.truthworld.standings import SAYINGS
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import LONGEST_REPLY, Question, Verdict
@@ -28,11 +26,13 @@ from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, AnswerUndecided, ModelCalled, QuestionPlanned, ReplyRejected
 from mage_es.projections.fold import fold
+from tests.kit.truthworld.benchmark import TruthWorld
+from tests.kit.truthworld.standings import SAYINGS
 
 BENCHMARK = TruthWorld(42)
 ESTATE = next(q for q in BENCHMARK.questions("evolution") if q.gold == "surplus")
 SURPLUS = SAYINGS["surplus"][0]
-SMALL = Config(benchmark="truthworld", seed=7, iterations=1, pool=36, held_out=40, anchors=24)
+SMALL = Config(benchmark="truthworld", teacher_sees="solutions", seed=7, iterations=1, pool=36, held_out=40, anchors=24)
 
 
 def answered(reply: str) -> Course:
@@ -175,7 +175,7 @@ class Garbling:
 
     def __init__(self) -> None:
         self.name = "test/garbling"
-        self._model = open_model("builtin/truthjudge", "judge")
+        self._model = open_model("truth/judge", "judge")
 
     async def complete(self, request: Request) -> Completion:
         """Return prose, other prose when that is held against it, and at last what the judge says."""
@@ -205,7 +205,7 @@ class Counting:
 
 
 def models(judge: Model | None) -> Models:
-    return Models(open_model("builtin/truthworld", "execution"), open_model("builtin/truthguide", "guidance"), judge)
+    return Models(open_model("truth/learner", "execution"), open_model("truth/guide", "guidance"), judge)
 
 
 def run_with(folder: Path, judge: Model | None, *, workers: int = 4) -> Run:
@@ -224,11 +224,11 @@ def digests(run: Run) -> object:
 @pytest.mark.slow
 @pytest.mark.paper("agents, Critic")
 def test_in_a_run_the_judge_is_asked_about_exactly_what_the_rule_left_open(tmp_path: Path) -> None:
-    found = events(run_with(tmp_path, open_model("builtin/truthjudge", "judge")))
+    found = events(run_with(tmp_path, open_model("truth/judge", "judge")))
     asked = Counter(event.about for event in found if isinstance(event, ModelCalled) and event.tier == "judge")
-    decided = Counter(e.question_id for e in found if isinstance(e, AnswerJudged) and e.judge == "builtin/truthjudge")
+    decided = Counter(e.question_id for e in found if isinstance(e, AnswerJudged) and e.judge == "truth/judge")
     assert asked == decided and asked
-    assert {e.judge for e in found if isinstance(e, AnswerJudged)} == {"rule", "builtin/truthjudge"}
+    assert {e.judge for e in found if isinstance(e, AnswerJudged)} == {"rule", "truth/judge"}
 
 
 @pytest.mark.slow
@@ -275,7 +275,7 @@ def test_a_run_stopped_after_an_attempt_asks_the_judge_nothing_twice_and_ends_th
 
 @pytest.mark.slow
 def test_an_exam_may_ask_the_judge_and_has_no_guidance_calls(tmp_path: Path) -> None:
-    run = run_with(tmp_path, open_model("builtin/truthjudge", "judge"))
+    run = run_with(tmp_path, open_model("truth/judge", "judge"))
     report = examine(run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=4))
     assert report.guidance_calls == 0
     assert report.judge_calls > 0
@@ -284,10 +284,10 @@ def test_an_exam_may_ask_the_judge_and_has_no_guidance_calls(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_an_inspected_question_shows_the_learners_reply_and_who_decided(tmp_path: Path) -> None:
-    run = run_with(tmp_path, open_model("builtin/truthjudge", "judge"))
-    decided = next(e for e in events(run) if isinstance(e, AnswerJudged) and e.judge == "builtin/truthjudge")
+    run = run_with(tmp_path, open_model("truth/judge", "judge"))
+    decided = next(e for e in events(run) if isinstance(e, AnswerJudged) and e.judge == "truth/judge")
     report = show(run, decided.question_id, iteration=decided.iteration, data_dir=None)
-    assert report.judge == "builtin/truthjudge"
+    assert report.judge == "truth/judge"
     assert report.reply.endswith(f"#### {decided.answer}.")
     assert report.prompt_verified
 

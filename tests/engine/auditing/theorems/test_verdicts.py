@@ -363,7 +363,9 @@ def test_a_copy_without_right_answers_says_how_many_verdicts_were_not_checked(ow
 
 
 def test_a_verdict_that_the_judge_did_not_give_is_found(start: Callable[..., Run], tmp_path: Path) -> None:
-    config = Config(benchmark="truthworld", seed=7, iterations=1, pool=12, anchors=12, held_out=40)
+    config = Config(
+        benchmark="truthworld", teacher_sees="solutions", seed=7, iterations=1, pool=12, anchors=12, held_out=40
+    )
     run = start(tmp_path / "runs", config)
     examine(run, runtime=Runtime(workers=2))
     assert not broken(run)
@@ -371,4 +373,4 @@ def test_a_verdict_that_the_judge_did_not_give_is_found(start: Callable[..., Run
     other = msgspec.structs.replace(judged, correct=not judged.correct, score_micro=MICRO - judged.score_micro)
     forge(run, tmp_path, lambda event: [other if event == judged else event])
     check = the_one(run)
-    assert check.detail.startswith(f"{judged.question_id}: recorded is ") and "by builtin/truthjudge" in check.detail
+    assert check.detail.startswith(f"{judged.question_id}: recorded is ") and "by truth/judge" in check.detail

@@ -21,7 +21,7 @@ def test_the_sample_is_a_matrix_of_two_benchmarks_two_systems_and_two_seeds() ->
     names = [cell.name for cell in cells(read_matrix(Path(plan.__file__).with_name("sample.toml")))]
     assert names == [
         f"{benchmark}-{variant}-s{seed}"
-        for benchmark in ("wordmath", "truthworld")
+        for benchmark in ("wordmath", "workshop")
         for variant in ("full", "no-success")
         for seed in (42, 43)
     ]

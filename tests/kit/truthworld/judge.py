@@ -1,4 +1,4 @@
-"""`builtin/truthjudge`: scores the free-form answers that the rule of truthworld leaves undecided.
+"""`truth/judge`: scores the free-form answers that the rule of truthworld leaves undecided.
 
 It skips sentences about judging, so that an answer cannot talk its way to a score. An answer that names one standing,
 in its own word or in a known paraphrase, is right or wrong by that; one with several, or none, is wrong.
@@ -14,9 +14,9 @@ import msgspec
 from mage_es.engine.briefs import JudgeBrief, JudgeReply
 from mage_es.engine.players.prompts import json_block
 from mage_es.engine.players.stand_in import StandIn
-from mage_es.engine.players.worlds.truthworld.standings import SAYINGS, STANDINGS
 from mage_es.engine.seams.model import Request
 from mage_es.events.errors import UsageError
+from tests.kit.truthworld.standings import SAYINGS, STANDINGS
 
 _SENTENCE = re.compile(r"[^.!?;\n]+")
 _ON_JUDGING = re.compile(
@@ -31,7 +31,7 @@ def reply(request: Request) -> str:
     try:
         brief = msgspec.json.decode(json_block(request.prompt), type=JudgeBrief)
     except msgspec.MsgspecError as error:
-        raise UsageError(f"builtin/truthjudge found no answer to judge in its prompt: {error}.") from error
+        raise UsageError(f"truth/judge found no answer to judge in its prompt: {error}.") from error
     named = standings_in(brief.answer)
     if len(named) == 1:
         (one,) = named
@@ -41,7 +41,7 @@ def reply(request: Request) -> str:
     return msgspec.json.encode(verdict).decode()
 
 
-TruthJudge = partial(StandIn, "builtin/truthjudge", reply)
+TruthJudge = partial(StandIn, "truth/judge", reply)
 
 
 def standings_in(answer: str) -> set[str]:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from mage_es.engine.briefs import Case
-from mage_es.engine.players.worlds.truthworld.claims import Claim, claims_in
-from mage_es.engine.players.worlds.truthworld.world import Rule
+from tests.kit.truthworld.claims import Claim, claims_in
+from tests.kit.truthworld.world import Rule
 
 _LINE = re.compile(r"^([a-z]+) means [a-z ]+ \d+: (\d+) ", re.MULTILINE)
 _ATLAS = re.compile(r"\b[Aa]tlas \d+")

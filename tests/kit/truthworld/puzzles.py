@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from mage_es.engine.players.worlds.truthworld.claims import true_account
-from mage_es.engine.players.worlds.truthworld.world import HiddenWorld, LandType
+from tests.kit.truthworld.claims import true_account
+from tests.kit.truthworld.world import HiddenWorld, LandType
 
 _ATLAS = re.compile(r"\b[Aa]tlas (\d+)")
 _NUMBER = re.compile(r"\d+")

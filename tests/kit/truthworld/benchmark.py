@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from mage_es.engine.benchmarks.numbers import score_number
 from mage_es.engine.players.worlds.generated import Generated, distinct
-from mage_es.engine.players.worlds.truthworld.generator import generate
-from mage_es.engine.players.worlds.truthworld.standings import STANDINGS, answer_in, score_standing
-from mage_es.engine.players.worlds.truthworld.world import ORDINARY, VERSION, WorldShape, world_of
 from mage_es.engine.seams.benchmark import Question, Split, Verdict
 from mage_es.events.digests import sha256_text
+from tests.kit.truthworld.generator import generate
+from tests.kit.truthworld.standings import STANDINGS, answer_in, score_standing
+from tests.kit.truthworld.world import ORDINARY, VERSION, WorldShape, world_of
 
 SIZES: dict[Split, int] = {"evolution": 4_000, "test": 1_000}
 

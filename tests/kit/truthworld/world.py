@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from mage_es.engine.players.worlds.truthworld.words import coined
 from mage_es.engine.players.worlds.wordmath.dice import Dice
+from tests.kit.truthworld.words import coined
 
 VERSION = "truthworld/1"
 

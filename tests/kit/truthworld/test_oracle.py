@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
-from mage_es.engine.players.worlds.truthworld.claims import Claim
-from mage_es.engine.players.worlds.truthworld.law import draw
-from mage_es.engine.players.worlds.truthworld.puzzles import read_puzzle
-from tests.engine.players.worlds.truthworld.oracle import Oracle
+from tests.kit.truthworld.benchmark import TruthWorld
+from tests.kit.truthworld.claims import Claim
+from tests.kit.truthworld.law import draw
+from tests.kit.truthworld.oracle import Oracle
+from tests.kit.truthworld.puzzles import read_puzzle
 
 BENCHMARK = TruthWorld(42)
 WORLD = BENCHMARK.world

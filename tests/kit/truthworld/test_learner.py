@@ -8,12 +8,6 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.config import Config
-from mage_es.engine.players.truthworld.judge import standings_in
-from mage_es.engine.players.truthworld.learner import reply as reply_to
-from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
-from mage_es.engine.players.worlds.truthworld.claims import claims_in, is_true
-from mage_es.engine.players.worlds.truthworld.standings import STANDINGS
-from mage_es.engine.players.worlds.truthworld.world import ORDINARY
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question
@@ -22,7 +16,13 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerCarried, AnswerJudged, QuestionPlanned
 from mage_es.projections.fold import State, fold
-from tests.engine.players.worlds.truthworld.oracle import Oracle
+from tests.kit.truthworld.benchmark import TruthWorld
+from tests.kit.truthworld.claims import claims_in, is_true
+from tests.kit.truthworld.judge import standings_in
+from tests.kit.truthworld.learner import reply as reply_to
+from tests.kit.truthworld.oracle import Oracle
+from tests.kit.truthworld.standings import STANDINGS
+from tests.kit.truthworld.world import ORDINARY
 from tests.paper_parts import PAPER_PARTS
 
 BENCHMARK = TruthWorld(42)
@@ -121,7 +121,16 @@ def test_a_step_of_a_chain_and_the_arguments_of_a_tool_are_read_off_the_question
 
 @pytest.mark.slow
 def test_in_an_ordinary_run_every_verdict_is_the_one_that_the_oracle_foretells(tmp_path: Path) -> None:
-    config = Config(benchmark="truthworld", seed=42, iterations=5, pool=60, held_out=20, anchors=30, **PAPER_PARTS)
+    config = Config(
+        benchmark="truthworld",
+        teacher_sees="solutions",
+        seed=42,
+        iterations=5,
+        pool=60,
+        held_out=20,
+        anchors=30,
+        **PAPER_PARTS,
+    )
     evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r")
     reader, state = LogReader(find_run(tmp_path, "r").log_path), State()
     questions = {question.id: question for question in EVOLUTION}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.players.worlds.truthworld.claims import Claim
-from mage_es.engine.players.worlds.truthworld.law import (
+from tests.kit.truthworld.claims import Claim
+from tests.kit.truthworld.law import (
     LAW,
     Informed,
     draw,
     probability,
     route_effect,
 )
-from mage_es.engine.players.worlds.truthworld.puzzles import Puzzle
-from mage_es.engine.players.worlds.truthworld.world import HiddenWorld
+from tests.kit.truthworld.puzzles import Puzzle
+from tests.kit.truthworld.world import HiddenWorld
 
 WORLD = HiddenWorld(42)
 LAND = next(found for found in WORLD.task_types.values() if found.favoured == "chain")

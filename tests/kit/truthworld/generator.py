@@ -8,13 +8,13 @@ Rules
 
 from __future__ import annotations
 
-from mage_es.engine.players.worlds.truthworld.claims import false_account, true_account
-from mage_es.engine.players.worlds.truthworld.puzzles import Puzzle, gold_of, phrase
-from mage_es.engine.players.worlds.truthworld.words import CHRONICLE, ESTATES, HELD_OUT, HELD_OUT_ESTATES, LEDGERS
-from mage_es.engine.players.worlds.truthworld.world import VERSION, HiddenWorld, LandType
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.players.worlds.wordmath.generator import split_of
 from mage_es.engine.seams.benchmark import Question, Split
+from tests.kit.truthworld.claims import false_account, true_account
+from tests.kit.truthworld.puzzles import Puzzle, gold_of, phrase
+from tests.kit.truthworld.words import CHRONICLE, ESTATES, HELD_OUT, HELD_OUT_ESTATES, LEDGERS
+from tests.kit.truthworld.world import VERSION, HiddenWorld, LandType
 
 _STARTS = range(41, 100)
 _MARKS = (2, 3, 3, 4)

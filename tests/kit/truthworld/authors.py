@@ -1,4 +1,4 @@
-"""`builtin/truthguide`: what `builtin/reference` writes, but of the marks of truthworld wherever it states a lesson.
+"""`truth/guide`: what `builtin/reference` writes, but of the marks of truthworld wherever it states a lesson.
 
 It believes the solutions, and states as a rule what most of them agree on, so a poisoned solution becomes a poisoned
 memory of its question, and rarely more.
@@ -28,9 +28,9 @@ from mage_es.engine.players.reference.model import AUTHORS as REFERENCE
 from mage_es.engine.players.reference.model import by_brief, teacher_reply
 from mage_es.engine.players.reference.solutions import type_strategy
 from mage_es.engine.players.stand_in import StandIn
-from mage_es.engine.players.truthworld.solutions import agreed, sentences
-from mage_es.engine.players.truthworld.tools import author_tools
-from mage_es.engine.players.worlds.truthworld.claims import Claim, claims_in
+from tests.kit.truthworld.claims import Claim, claims_in
+from tests.kit.truthworld.solutions import agreed, sentences
+from tests.kit.truthworld.tools import author_tools
 
 _ORDER = "Apply the marks from left to right, each to the result of the one before."
 _STRATEGY_LENGTH = 600
@@ -92,4 +92,4 @@ AUTHORS = {
     **by_brief(author_failures, author_principles, author_tools, author_refinement, author_splitting),
 }
 reply = teacher_reply(AUTHORS)
-TruthGuide = partial(StandIn, "builtin/truthguide", reply, teacher_sees="solutions")
+TruthGuide = partial(StandIn, "truth/guide", reply, teacher_sees="solutions")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from mage_es.engine.players.worlds.truthworld.world import SIGNS, HiddenWorld, Operation, Rule
+from tests.kit.truthworld.world import SIGNS, HiddenWorld, Operation, Rule
 
 _CLAIM = re.compile(rf"\b([a-z]+) means ({'|'.join(SIGNS)}) (\d{{1,6}})\b")
 _OPERATIONS: dict[str, Operation] = {str(name): name for name in SIGNS}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from mage_es.engine.briefs import AuthoredExample, AuthoredParameter, AuthoredTool, Case, ToolsBrief, ToolsReply
-from mage_es.engine.players.truthworld.solutions import Reckoning, agreed, read_solution
-from mage_es.engine.players.worlds.truthworld.world import SIGNS
+from tests.kit.truthworld.solutions import Reckoning, agreed, read_solution
+from tests.kit.truthworld.world import SIGNS
 
 START = "the number that the question starts from"
 MARKS = "the marks in the order of the question, with one blank between them"

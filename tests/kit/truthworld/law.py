@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from mage_es.engine.players.worlds.truthworld.claims import Claim, is_true
-from mage_es.engine.players.worlds.truthworld.puzzles import Puzzle
-from mage_es.engine.players.worlds.truthworld.world import VERSION, HiddenWorld, LandType
 from mage_es.engine.players.worlds.wordmath.dice import Dice
+from tests.kit.truthworld.claims import Claim, is_true
+from tests.kit.truthworld.puzzles import Puzzle
+from tests.kit.truthworld.world import VERSION, HiddenWorld, LandType
 
 MILLION = 1_000_000
 

@@ -1,4 +1,4 @@
-"""`builtin/truthworld`: a learner that is right as often as the law of truthworld says.
+"""`truth/learner`: a learner that is right as often as the law of truthworld says.
 
 It reads from its prompt which claims are stated in which sections. A claim counts only where it is quoted with `> `.
 Solved questions, corrections and strategies show a claim at work; any other section only states it. Claims from earlier
@@ -17,8 +17,9 @@ from typing import Literal, NamedTuple
 
 from mage_es.engine.players.prompts import in_sections, lines_by_heading
 from mage_es.engine.players.stand_in import StandIn
-from mage_es.engine.players.truthworld.tools import arguments_of
-from mage_es.engine.players.worlds.truthworld.claims import (
+from mage_es.engine.players.worlds.wordmath.dice import Dice
+from mage_es.engine.seams.model import Request
+from tests.kit.truthworld.claims import (
     WorkedAccount,
     account,
     claims_in,
@@ -26,12 +27,11 @@ from mage_es.engine.players.worlds.truthworld.claims import (
     is_true,
     true_account,
 )
-from mage_es.engine.players.worlds.truthworld.law import Informed, draw, probability
-from mage_es.engine.players.worlds.truthworld.puzzles import Puzzle, atlas_of, gold_of, read_puzzle, standing
-from mage_es.engine.players.worlds.truthworld.standings import HEDGE, SAYINGS, STANDINGS
-from mage_es.engine.players.worlds.truthworld.world import ORDINARY, VERSION, HiddenWorld, Rule, world_of
-from mage_es.engine.players.worlds.wordmath.dice import Dice
-from mage_es.engine.seams.model import Request
+from tests.kit.truthworld.law import Informed, draw, probability
+from tests.kit.truthworld.puzzles import Puzzle, atlas_of, gold_of, read_puzzle, standing
+from tests.kit.truthworld.standings import HEDGE, SAYINGS, STANDINGS
+from tests.kit.truthworld.tools import arguments_of
+from tests.kit.truthworld.world import ORDINARY, VERSION, HiddenWorld, Rule, world_of
 
 _SHOWING = frozenset({"Solved earlier", "Corrected earlier", "Strategy"})
 _EARLIER_CALLS = frozenset({"Steps so far", "Tool", "Tool result"})
@@ -90,7 +90,7 @@ def reply(request: Request) -> str:
     return f"#### {answer}" if read.route == "direct" else f"{reasoning}\n#### {answer}"
 
 
-TruthLearner = partial(StandIn, "builtin/truthworld", reply)
+TruthLearner = partial(StandIn, "truth/learner", reply)
 
 
 def _worked(world: HiddenWorld, puzzle: Puzzle, read: TruthPrompt) -> tuple[str, str]:

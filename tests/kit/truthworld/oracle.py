@@ -12,9 +12,10 @@ from functools import cached_property
 from itertools import combinations
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
-from mage_es.engine.players.worlds.truthworld.benchmark import TruthWorld
-from mage_es.engine.players.worlds.truthworld.claims import Claim, claims_in, is_true
-from mage_es.engine.players.worlds.truthworld.law import (
+from mage_es.engine.seams.benchmark import Question
+from tests.kit.truthworld.benchmark import TruthWorld
+from tests.kit.truthworld.claims import Claim, claims_in, is_true
+from tests.kit.truthworld.law import (
     LAW,
     Informed,
     Law,
@@ -23,9 +24,8 @@ from mage_es.engine.players.worlds.truthworld.law import (
     probability,
     route_effect,
 )
-from mage_es.engine.players.worlds.truthworld.puzzles import Puzzle, read_puzzle
-from mage_es.engine.players.worlds.truthworld.world import ROUTES, HiddenWorld
-from mage_es.engine.seams.benchmark import Question
+from tests.kit.truthworld.puzzles import Puzzle, read_puzzle
+from tests.kit.truthworld.world import ROUTES, HiddenWorld
 
 MemoryKind = Literal["helpful", "useless", "harmful", "poisoned"]
 BUNDLE = 3

@@ -5,7 +5,7 @@ from functools import partial
 
 from mage_es.engine.study.baselines.answering import ROUNDS, SAMPLES, few_shot_cot, reflexion, self_consistency
 from mage_es.engine.study.baselines.method import Method, RunView, Searching
-from mage_es.engine.study.baselines.methods import Cases, NearestCases, NearestLabel, Unchanging
+from mage_es.engine.study.baselines.methods import Cases, NearestCases, NearestLabel, NearestLines, Unchanging
 from mage_es.engine.study.baselines.optimizing import Gepa
 from mage_es.engine.study.baselines.react import react
 from mage_es.engine.study.baselines.shots import looked_up, worked
@@ -26,6 +26,7 @@ BASELINES: Mapping[str, Baseline] = {
 METHODS: Mapping[str, Callable[[RunView], Method | Searching]] = {
     "zero_shot": Unchanging,
     "knn": NearestCases,
+    "knn_lines": NearestLines,
     "nearest_label": NearestLabel,
     "full_history": Cases,
     **WRITING,

@@ -33,12 +33,16 @@ class ShownCase(NamedTuple):
 
 
 class PreparedTask(NamedTuple):
-    """What comes with a question: cases, the last one next to it, as turns of a chat. `notes` are quoted before it.
-    `reply` replaces the model's, which is not asked. `task` replaces the benchmark's description of the task; None
-    keeps that."""
+    """What comes with a question: cases, the last one next to it, as turns of a chat or as plain lines. `notes` are
+    quoted before it. `first` is asked of the learner beforehand, and its reply then becomes the notes; `drawn_from` are
+    the ids of the cases that it shows. `reply` replaces the model's, which is not asked. `task` replaces the
+    benchmark's description of the task; None keeps that."""
 
     cases: Sequence[ShownCase] = ()
+    are_turns: bool = True
     notes: str = ""
+    first: Request | None = None
+    drawn_from: tuple[str, ...] = ()
     reply: str | None = None
     task: str | None = None
 

@@ -2,6 +2,7 @@
 
     zero_shot      nothing but the question
     knn            the five nearest cases with their right answers as turns of a chat, the question last
+    knn_lines      the same as plain `Q:` and `A:` lines
     nearest_label  the right answer of the nearest case, without a model
     full_history   all cases in order, at most the newest forty
 
@@ -102,12 +103,14 @@ class Cases:
 class NearestCases(Cases):
     """The cases nearest to a question, the nearest one last."""
 
+    are_turns = True
+
     def __init__(self, around: RunView) -> None:
         super().__init__(around)
         self._vectors: dict[str, np.ndarray] = {}
 
     def prepare(self, task: Question) -> PreparedTask:
-        return PreparedTask(self.nearest(task, NEAREST))
+        return PreparedTask(self.nearest(task, NEAREST), are_turns=self.are_turns)
 
     def nearest(self, task: Question, count: int) -> Sequence[ShownCase]:
         cases = self.others(task)
@@ -125,6 +128,10 @@ class NearestCases(Cases):
         if new:
             vectors = self.around.embed([question.question for question in new])
             self._vectors |= {question.id: vector for question, vector in zip(new, vectors, strict=True)}
+
+
+class NearestLines(NearestCases):
+    are_turns, plays = False, False
 
 
 class NearestLabel(NearestCases):

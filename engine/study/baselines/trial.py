@@ -14,7 +14,7 @@ from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.model import RAISE, Request
 from mage_es.engine.study.baselines.method import PreparedTask
-from mage_es.events.vocabulary import ModelCalled
+from mage_es.events.vocabulary import ModelCalled, Span
 
 COT = "answer_cot"
 METHOD_NOTES = "method_notes"
@@ -46,17 +46,19 @@ class BaselineTrial(NamedTuple):
         place: int = 0,
         sampled_at: float | None = None,
         shown: Sequence[Demonstration] = (),
+        are_turns: bool = True,
+        before: str = "",
         task: str | None = None,
     ) -> Course:
         """Ask with a template; `place` numbers the calls before the last one, whose place is 0. `sampled_at` is the
         temperature of one of several samples, each a separate request; without it, the call has the Learner's
-        temperature. `shown` are cases, turns of the chat, of which the first are dropped if the prompt does not fit;
-        `task` replaces the benchmark's own.
+        temperature. `shown` are cases, turns of the chat or else text, of which the first are dropped if the prompt
+        does not fit; `before` precedes the question, and `task` replaces the benchmark's own.
         """
         question, config = self.question, self.setting.config
         setting = self.setting
         asked = PromptQuestion(
-            question.question if template == DIRECT else reasoned_about(question),
+            before + (question.question if template == DIRECT else reasoned_about(question)),
             question.context,
             setting.answer_format,
             setting.traits.instruction,
@@ -73,7 +75,7 @@ class BaselineTrial(NamedTuple):
                 temperature=temperature,
                 max_tokens=config.max_tokens,
                 sample=sample,
-                turns=prompt.turns,
+                turns=prompt.turns if are_turns else (),
             )
             droppable = tuple(case.source for case in shown)
             ask = Ask(call_of(question.id, place), request, prompt.spans, droppable=droppable)
@@ -91,11 +93,30 @@ def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool)
     """Return the course of a question with what a method prepared for it."""
     if prepared.reply is not None:
         return Finish(prepared.reply)
+    notes = prepared.notes
+    if prepared.first is not None:
+        # The sources of its quotations are the JSON as a whole, not a place in it.
+        spans = tuple(Span(offset=0, length=0, source=f"case/{name}") for name in prepared.drawn_from)
+        ask = Ask(call_of(trial.question.id, 1), prepared.first, spans)
+        called = yield from reply_to(ask, most=prepared.first.max_tokens)
+        assert isinstance(called, ModelCalled)
+        notes = called.text
+    # Plain lines are the same texts, not divided into messages.
+    before = ("", "") if prepared.are_turns else ("Q: ", "A: ")
     shown = [
-        Demonstration(f"case/{each.question.id}", _question_text(each.question), each.reply) for each in prepared.cases
+        Demonstration(f"case/{case.question.id}", before[0] + _question_text(case.question), before[1] + case.reply)
+        for case in prepared.cases
     ]
-    notes = [Section("Notes", [Quote("notes", prepared.notes)], is_note=True)] if prepared.notes.strip() else ()
-    return (yield from trial.ask(REASONED if is_reasoned else DIRECT, notes, shown=shown, task=prepared.task))
+    return (
+        yield from trial.ask(
+            REASONED if is_reasoned else DIRECT,
+            [Section("Notes", [Quote("notes", notes)], is_note=True)] if notes.strip() else (),
+            shown=shown,
+            are_turns=prepared.are_turns,
+            before=before[0] if shown else "",
+            task=prepared.task,
+        )
+    )
 
 
 def played_earlier(prepared: PreparedTask) -> list[Quote]:

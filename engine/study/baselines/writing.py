@@ -1,13 +1,14 @@
 """Methods that write: published rivals, each with its paper's own steps and the content of its prompts in our words.
 
-    dynamic_cheatsheet  one sheet, rewritten after each answer (arXiv 2504.07952, section 2, DC-Cu)
-    reasoning_bank      insights of the nearest earlier question, right or wrong (2509.25140, section 3)
-    ace                 a playbook of counted lines that grows by small additions (2510.04618, section 3)
-    expel               insights by voting, and the nearest right answers as cases (2308.10144, section 4)
+    dynamic_cheatsheet     one sheet, rewritten after each answer (arXiv 2504.07952, section 2, DC-Cu)
+    cheatsheet_retrieval   a sheet for each question, made from the nearest cases (the same, DC-RS)
+    reasoning_bank         insights of the nearest earlier question, right or wrong (2509.25140, section 3)
+    ace                    a playbook of counted lines that grows by small additions (2510.04618, section 3)
+    expel                  insights by voting, and the nearest right answers as cases (2308.10144, section 4)
 
 Rules
-    - The writer is the run's guidance model, or the learner itself if it has none. In the exam it writes
-      nothing.
+    - The writer is the run's guidance model, or the learner itself if it has none. In the exam only the sheet of
+      `cheatsheet_retrieval` is written, by the learner.
     - Whether an answer was right is the scorer's verdict, and the right answer is shown if the teacher may see it; the
       papers' models judge themselves if they have neither.
     - A text that was lost, or that quotes a guarded question, is "": the previous one stays.
@@ -28,6 +29,7 @@ from mage_es.engine.study.baselines.methods import NearestCases
 
 MOST_TOKENS: Mapping[str, int] = {
     "cheatsheet_v1": 640,
+    "cheatsheet_for_v1": 256,
     "insights_v1": 256,
     "playbook_reflect_v1": 256,
     "playbook_update_v1": 128,
@@ -69,6 +71,11 @@ class VoteShown(Material, frozen=True, kw_only=True):
     answers: Sequence[AnswerShown]
 
 
+class NeighboursShown(Material, frozen=True, kw_only=True):
+    question: str
+    earlier: Sequence[tuple[str, str]]
+
+
 def _written(view: RunView, template: str, brief: Material) -> Request:
     task = f"{view.task} {by_example(view.answer_format)}".strip()
     prompt = render_guidance(template, msgspec.structs.replace(brief, task=task))
@@ -99,6 +106,24 @@ class DynamicCheatsheet:
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
         shown = _answer_shown(task, reply, verdict, self._sheet)
         self._sheet = (yield _written(self._view, "cheatsheet_v1", shown)) or self._sheet
+
+
+class CheatsheetRetrieval(NearestCases):
+    """DC-RS: what the nearest cases have in common is compiled for each question.
+
+    Ours keeps no sheet from one question to the next: in an exam nothing is learned.
+    """
+
+    plays = False
+
+    def prepare(self, task: Question) -> PreparedTask:
+        cases = super().prepare(task).cases
+        if not cases:
+            return PreparedTask()
+        earlier = [(case.question.question[:_REPLIED], case.reply) for case in cases]
+        shown = NeighboursShown(question=task.question[:_ASKED], earlier=earlier)
+        first = _written(self.around, "cheatsheet_for_v1", shown)
+        return PreparedTask(first=first, drawn_from=tuple(case.question.id for case in cases))
 
 
 class ReasoningBank(NearestCases):
@@ -236,8 +261,9 @@ def _numbers(thought: str, what: str) -> list[int]:
     return [int(number) for number in _ID.findall(line)]
 
 
-WRITING: Mapping[str, type[DynamicCheatsheet | ReasoningBank | Ace | Expel]] = {
+WRITING: Mapping[str, type[DynamicCheatsheet | CheatsheetRetrieval | ReasoningBank | Ace | Expel]] = {
     "dynamic_cheatsheet": DynamicCheatsheet,
+    "cheatsheet_retrieval": CheatsheetRetrieval,
     "reasoning_bank": ReasoningBank,
     "ace": Ace,
     "expel": Expel,

@@ -26,7 +26,10 @@ EXAMPLES = examples(
     "mage-es baseline knn my.jsonl --learn-from 80 --execution openai/MODEL",
     "mage-es baseline self_consistency medqa --execution 'openai/qwen3?base_url=http://localhost:8000/v1'",
 )
-LEARNING = "zero_shot, knn, nearest_label, full_history, dynamic_cheatsheet, reasoning_bank, ace, expel, gepa"
+LEARNING = (
+    "zero_shot, knn, knn_lines, nearest_label, full_history, dynamic_cheatsheet, cheatsheet_retrieval, reasoning_bank, "
+    "ace, expel, gepa"
+)
 """The methods that learn, as help names them."""
 QuestionsOption = Annotated[
     int | None, typer.Option("--questions", min=1, max=MOST, help="Number of held-out questions. [default: all]")

@@ -121,6 +121,15 @@ def test_cases_are_turns_of_a_chat_and_the_bare_question_is_the_last() -> None:
     assert [span.source for span in first_ask(prepared).spans] == ["case/id20", "case/id10"]
 
 
+def test_cases_as_lines_are_one_message() -> None:
+    prepared = after("knn_lines", [10]).prepare(question(12))
+    assert first_ask(prepared).request.messages == [f"Q: q10\n\nA: Answer: gold10\n\nQ: {attempt().question.question}"]
+
+
+def test_without_a_case_lines_and_turns_ask_the_same() -> None:
+    assert first_ask(method("knn_lines").prepare(question(1))) == first_ask(method("zero_shot").prepare(question(1)))
+
+
 def test_a_prompt_that_does_not_fit_goes_without_its_first_case() -> None:
     course = asked_by(attempt(), after("knn", [10, 20]).prepare(question(12)), is_reasoned=False)
     move = begin(course)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mage_es.engine.courses import Ask, begin
+from mage_es.engine.courses import Ask, Finish, advance, begin
 from mage_es.engine.rules.prompt import by_example
 from mage_es.engine.seams.model import Request
 from mage_es.engine.study.baseline import is_writing
@@ -16,7 +16,7 @@ from mage_es.engine.study.baselines.entries import METHODS
 from mage_es.engine.study.baselines.method import Method, RunView, Searching
 from mage_es.engine.study.baselines.table import open_method
 from mage_es.engine.study.baselines.trial import asked_by
-from tests.engine.study.baselines.driving import attempt
+from tests.engine.study.baselines.driving import attempt, called
 from tests.engine.study.baselines.test_methods import FORM, place, question, verdict
 
 
@@ -69,6 +69,25 @@ def test_a_cheatsheet_is_rewritten_whole_and_a_lost_text_leaves_it_as_it_was() -
     assert notes(made, 5) == "Amber is for lamps."
     observe(made, 30, "Birch is for desks.", right=True)
     assert notes(made, 5) == "Birch is for desks."
+
+
+def test_a_sheet_for_a_question_is_made_of_its_nearest_cases_by_the_learner_itself() -> None:
+    made = opened("cheatsheet_retrieval")
+    assert not is_writing("cheatsheet_retrieval") and made.prepare(question(5)).first is None
+    for at in (10, 20):
+        assert made.observe(question(at, gold=f"gold{at}"), "", None) is None
+    prepared = made.prepare(question(12))
+    assert prepared.first is not None and brief(prepared.first)["earlier"] == [
+        ["q20", "Answer: gold20"],
+        ["q10", "Answer: gold10"],
+    ]
+    course = asked_by(attempt(), prepared, is_reasoned=False)
+    first = begin(course)
+    assert isinstance(first, Ask) and first.tier == "execution" and first.about.endswith("/1")
+    assert [span.source for span in first.spans] == ["case/id20", "case/id10"]
+    then = advance(course, called(first, "Go by the thing."))
+    assert isinstance(then, Ask) and "> Go by the thing." in then.request.prompt
+    assert isinstance(advance(course, called(then, "Answer: 1")), Finish)
 
 
 def test_insights_of_the_nearest_question_come_with_one_three_lines_at_most() -> None:

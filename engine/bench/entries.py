@@ -11,7 +11,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from mage_es.engine.benchmarks.registry import BenchmarkEntry, DataSource, OwnModels
+from mage_es.engine.benchmarks.registry import BenchmarkEntry, BenchmarkFamily, DataSource, OwnModels
 
 if TYPE_CHECKING:
     from mage_es.engine.seams.benchmark import Benchmark
@@ -74,7 +74,7 @@ _FILES: Mapping[str, str] = {
 }
 _SHOPS = ("webshop-100", "webshop-100-by-index", "webshop-1000", "webshop-1000-by-index")
 
-BENCHMARKS: Mapping[str, BenchmarkEntry] = {
+BENCHMARKS: Mapping[str, BenchmarkEntry | BenchmarkFamily] = {
     **{name: _documents(name, place) for name, place in _FILES.items()},
     **{name: _shop(name) for name in _SHOPS},
     "gsm8k": _documents("gsm8k", "gsm8k:GSM8K", None),
@@ -83,5 +83,10 @@ BENCHMARKS: Mapping[str, BenchmarkEntry] = {
         _COPIER,
         {"iterations": 10, "pool": 5, "held_out": 5, "anchors": 5, "explore_episodes": 2, "episode_steps": 500},
         records=lambda path: _part("crafter.benchmark:worlds_of")(path),
+    ),
+    "reasoning_gym/": BenchmarkFamily(
+        lambda name: _part("reasoning_gym:recorded")(name),
+        lambda name, seed: _part("reasoning_gym:opened")(name, seed),
+        lambda *stored: _part("reasoning_gym:reopened")(*stored),
     ),
 }

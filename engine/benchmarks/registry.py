@@ -64,11 +64,13 @@ class BenchmarkEntry(NamedTuple):
 class BenchmarkFamily(NamedTuple):
     """Benchmarks of one name with options: `private-labels?labels=4`. None has a learner of its own.
 
-    `recorded` gives the name with all options, as a run records it; `open` gets such a name first.
+    `recorded` gives the name with all options, as a run records it; `open` and `reopen` get such a name first. A family
+    that needs a second name, as in `reasoning_gym/chain_sum`, has an entry point that ends in a slash.
     """
 
     recorded: Callable[[str], str]
     open: Callable[[str, int], Benchmark]
+    reopen: Callable[[str, Sequence[Question], str], Benchmark] | None = None
 
 
 _GIVEN: dict[str, BenchmarkEntry] = {}
@@ -141,7 +143,7 @@ def recorded_name(name: str) -> str:
 
 def title(name: str) -> str:
     if _family(name):
-        return name.partition("?")[0]
+        return name.partition("?")[0].rpartition("/")[2]
     if not names_tasks(name):
         return name
     from mage_es.engine.benchmarks.tasks.spec import parse
@@ -154,13 +156,14 @@ def _family(name: str) -> BenchmarkFamily | None:
         return None
     first = name.partition("?")[0].partition("/")[0]
     for group in _GROUPS:
-        if first in plugins(group) and isinstance(family := load(group, first), BenchmarkFamily):
-            return family
+        for entry in (first, f"{first}/"):
+            if entry in plugins(group) and isinstance(family := load(group, entry), BenchmarkFamily):
+                return family
     return None
 
 
 def names() -> list[str]:
-    return sorted({name for group in _GROUPS for name in plugins(group)})
+    return sorted({name for group in _GROUPS for name in plugins(group) if not name.endswith("/")})
 
 
 def open_benchmark(name: str, *, seed: int, data_dir: Path | str | None = None) -> Benchmark:
@@ -216,6 +219,7 @@ def _installed(name: str) -> BenchmarkEntry | None:
         return BenchmarkEntry(
             lambda seed, _data_dir: family.open(name, seed),
             defaults={"iterations": 5, "pool": 24, "held_out": 60, "anchors": 30},
+            reopen=functools.partial(family.reopen, name) if family.reopen else None,
         )
     for group in _GROUPS:
         if name in plugins(group):

@@ -52,12 +52,12 @@ def _documents(name: str, place: str, models: OwnModels | None = _COPIER) -> Ben
     return from_files(lambda: _part(place), models, partial(_source, name))
 
 
-def _shop(name: str) -> BenchmarkEntry:
+def _shop(name: str, **sizes: int) -> BenchmarkEntry:
     visits = {"iterations": 20, "pool": 50, "held_out": 100, "anchors": 30, "explore_episodes": 4, "episode_steps": 15}
     return BenchmarkEntry(
         lambda seed, data_dir: _part(f"webshop.benchmark:{name.replace('-', '_')}")(seed, data_dir),
         _COPIER,
-        visits,
+        {**visits, **sizes},
         source=partial(_source, name),
     )
 
@@ -66,17 +66,27 @@ _FILES: Mapping[str, str] = {
     "finqa": "finqa.benchmark:FINQA",
     "hotpotqa": "hotpotqa.benchmark:HOTPOTQA",
     "hotpotqa-fullwiki": "hotpotqa.benchmark:FULLWIKI",
+    "hotpotqa-levels": "hotpotqa.benchmark:LEVELS",
     "medqa": "medqa:MEDQA",
     "realmath": "realmath.benchmark:REALMATH",
     "stbench": "stbench.benchmark:STBENCH",
     "stbench-extended": "stbench.benchmark:EXTENDED",
+    "stbench-merged": "stbench.benchmark:MERGED",
     "webqa": "webqa.benchmark:WEBQA",
 }
-_SHOPS = ("webshop-100", "webshop-100-by-index", "webshop-1000", "webshop-1000-by-index")
+_SHOPS: Mapping[str, Mapping[str, int]] = {
+    "webshop-100": {},
+    "webshop-100-by-index": {},
+    "webshop-100-rich": {},
+    "webshop-1000": {},
+    "webshop-1000-by-index": {},
+    "webshop-1000-human": {"pool": 4, "held_out": 4, "anchors": 0},
+    "webshop-1000-rich": {},
+}
 
 BENCHMARKS: Mapping[str, BenchmarkEntry | BenchmarkFamily] = {
     **{name: _documents(name, place) for name, place in _FILES.items()},
-    **{name: _shop(name) for name in _SHOPS},
+    **{name: _shop(name, **sizes) for name, sizes in _SHOPS.items()},
     "gsm8k": _documents("gsm8k", "gsm8k:GSM8K", None),
     "crafter": BenchmarkEntry(
         lambda seed, _: _part("crafter.benchmark:Crafter")(seed),

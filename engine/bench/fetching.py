@@ -43,7 +43,7 @@ _WEBSHOP = DataSource(
     # A mirror: upstream's copies are on Google Drive, which offers no direct download.
     base_url="https://huggingface.co/datasets/YWZBrandon/webshop-data/resolve/main",
     licence=webshop.LICENCE,
-    files={webshop.ITEMS: "", webshop.INSTRUCTIONS: ""},
+    files={webshop.ITEMS: "", webshop.INSTRUCTIONS: "", webshop.HUMAN: ""},
     folder=webshop.FOLDER,
     by_hand="the files on Google Drive that setup.sh of github.com/princeton-nlp/WebShop fetches",
 )
@@ -60,6 +60,7 @@ SOURCES: Mapping[str, DataSource] = {
     ),
     "hotpotqa": _HOTPOTQA,
     "hotpotqa-fullwiki": _HOTPOTQA._replace(files={"hotpot_train_v1.1.json": "", "hotpot_dev_fullwiki_v1.json": ""}),
+    "hotpotqa-levels": _HOTPOTQA,
     "medqa": DataSource(
         base_url="https://huggingface.co/datasets/GBaker/MedQA-USMLE-4-options/resolve/main",
         licence=MEDQA.licence,
@@ -75,6 +76,7 @@ SOURCES: Mapping[str, DataSource] = {
     ),
     "stbench": _STBENCH,
     "stbench-extended": _STBENCH._replace(files={part.names[0]: "" for part in EXTENDED.parts["evolution"]}),
+    "stbench-merged": _STBENCH,
     # The records on Hugging Face are the same; these have ids, and a fixed commit.
     "webqa": DataSource(
         base_url="https://raw.githubusercontent.com/brmson/dataset-factoid-webquestions/"
@@ -82,8 +84,8 @@ SOURCES: Mapping[str, DataSource] = {
         licence=WEBQA.licence,
         files={f"main/{name}.json": "" for name in ("trainmodel", "val", "devtest", "test")},
     ),
-    **dict.fromkeys(("webshop-100", "webshop-100-by-index"), _WEBSHOP),
-    **dict.fromkeys(("webshop-1000", "webshop-1000-by-index"), _WEBSHOP),
+    **dict.fromkeys(("webshop-100", "webshop-100-by-index", "webshop-100-rich"), _WEBSHOP),
+    **dict.fromkeys(("webshop-1000", "webshop-1000-by-index", "webshop-1000-human", "webshop-1000-rich"), _WEBSHOP),
 }
 
 

@@ -48,9 +48,12 @@ class _Row(msgspec.Struct, frozen=True):
     id: str | int = ""
 
 
-def read(path: Path, split: Split, *, name: str = "hotpotqa") -> Records[Question]:
-    """[section 4, HotpotQA, task types] The type is the metadata's, never the gold answer's."""
-    return read_records(path, _Row, partial(_question, name, split), most=most_bytes(1024))
+def read(path: Path, split: Split, *, name: str = "hotpotqa", has_levels: bool = False) -> Records[Question]:
+    """[section 4, HotpotQA, task types] The type is the metadata's, never the gold answer's.
+
+    `has_levels` makes the level part of it (`bridge_hard`).
+    """
+    return read_records(path, _Row, partial(_question, name, split, has_levels), most=most_bytes(1024))
 
 
 def rendered(paragraphs: list[Paragraph]) -> str:
@@ -65,13 +68,15 @@ def rendered(paragraphs: list[Paragraph]) -> str:
     )
 
 
-def _question(benchmark: str, split: Split, position: int, row: _Row) -> Question:
+def _question(benchmark: str, split: Split, has_levels: bool, position: int, row: _Row) -> Question:
     name = str(row.official_id) or str(row.id)
     for field, text in (("_id", name), ("question", row.question), ("answer", row.answer)):
         if not text.strip():
             raise ValueError(f"{field}: it is empty or missing")
     if row.type not in _KINDS:
         raise ValueError(f"type: expected bridge or comparison, found {row.type!r}")
+    if has_levels and not row.level:
+        raise ValueError("level: it is empty or missing, but task types need it")
     paragraphs, facts = _paragraphs(row), _facts(row)
     sentences = dict(paragraphs)
     beyond = [fact for fact in facts if fact[0] in sentences and fact[1] >= len(sentences[fact[0]])]
@@ -82,7 +87,7 @@ def _question(benchmark: str, split: Split, position: int, row: _Row) -> Questio
         id=name,
         benchmark=benchmark,
         split=split,
-        task_type=row.type,
+        task_type=f"{row.type}_{row.level}" if has_levels else row.type,
         question=row.question,
         context=rendered(paragraphs),
         gold=row.answer,
@@ -147,6 +152,10 @@ HOTPOTQA = Definition(
     is_cross_checked=everywhere,
 )
 """Multi-hop questions in English: 90,447 training and 7,405 dev questions upstream."""
+LEVELS = HOTPOTQA._replace(
+    name="hotpotqa-levels", folder="hotpotqa", read=partial(read, name="hotpotqa-levels", has_levels=True)
+)
+"""The same, with the level of a question as a part of its task type. [section 4, HotpotQA, task types]"""
 FULLWIKI = HOTPOTQA._replace(
     name="hotpotqa-fullwiki",
     folder="hotpotqa",

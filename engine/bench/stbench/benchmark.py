@@ -39,7 +39,7 @@ class _Row(msgspec.Struct, frozen=True):
     answer: Label = msgspec.field(name="Answer")
 
 
-def read(path: Path, split: Split, *, name: str = "stbench") -> Records[Question]:
+def read(path: Path, split: Split, *, name: str = "stbench", merge_constant_types: bool = False) -> Records[Question]:
     """The file's name shows its task. Raises `PrerequisiteError`."""
     require()
     found = type_of_file(path.name)
@@ -48,7 +48,7 @@ def read(path: Path, split: Split, *, name: str = "stbench") -> Records[Question
         raise PrerequisiteError(f"{path} belongs to no task of STBench: its name contains none of {known}.")
     records = read_records(path, _Row, partial(_question, name, path.name.partition(".")[0], split, found))
     questions = _once(records.items) if split == "evolution" else records.items
-    return records._replace(items=questions)
+    return records._replace(items=tuple(map(_merged, questions)) if merge_constant_types else questions)
 
 
 def gold_of(kind: str, answer: Label) -> str:
@@ -89,6 +89,7 @@ def _question(name: str, file: str, split: Split, found: STBenchType, position: 
             "kind": task_type.kind,
             "file": file if task_type == found else f"{file}/{task_type.name}",
             "answer": msgspec.json.encode(row.answer).decode(),
+            "merged": task_type.merged,
         },
     )
 
@@ -98,6 +99,10 @@ def _once(questions: Sequence[Question]) -> tuple[Question, ...]:
     for question in questions:
         first.setdefault(question.question, question)
     return tuple(first.values())
+
+
+def _merged(question: Question) -> Question:
+    return msgspec.structs.replace(question, task_type=question.meta["merged"] or question.task_type)
 
 
 def _parts(task_types: Sequence[STBenchType]) -> tuple[DataFile, ...]:
@@ -113,10 +118,11 @@ def _places(file: str) -> tuple[str, ...]:
     return f"datasets/{file}.jsonl", f"{file}.jsonl", f"{file.rpartition('/')[2]}.jsonl"
 
 
-def stbench(name: str = "stbench", *, has_extension: bool = False) -> Definition:
-    """Define the benchmark; `has_extension` includes the three tasks of 2025.
+def stbench(name: str = "stbench", *, merge_constant_types: bool = False, has_extension: bool = False) -> Definition:
+    """Define the benchmark, possibly with a different partition into task types.
 
-    [section 4, STBench, task types] Six types have a constant answer, which any memory of the type gives away.
+    [section 4, STBench, task types] Six types have a constant answer, which any memory of the type gives away:
+    `stbench-merged` merges them into two. `has_extension` includes the three tasks of 2025.
     """
     return Definition(
         name=name,
@@ -125,7 +131,7 @@ def stbench(name: str = "stbench", *, has_extension: bool = False) -> Definition
         task_type_source="metadata",
         answer_format=ANSWER_FORMAT,
         parts={"evolution": _parts([one for one in TASK_TYPES if has_extension or not one.is_extension])},
-        read=partial(read, name=name),
+        read=partial(read, name=name, merge_constant_types=merge_constant_types),
         verdict=verdict,
         measure=measure,
         total=total,
@@ -137,5 +143,7 @@ def stbench(name: str = "stbench", *, has_extension: bool = False) -> Definition
 
 STBENCH = stbench()
 """Spatio-temporal tasks in English: twenty-seven types, some 75,000 questions upstream."""
+MERGED = stbench("stbench-merged", merge_constant_types=True)
+"""The same, with the six types whose answer is constant merged into two."""
 EXTENDED = stbench("stbench-extended", has_extension=True)
 """The same, with the three tasks of semantic reasoning of 2025: thirty types."""

@@ -3,7 +3,7 @@ to.
 
 Twenty-seven types: one for each file of the fifteen tasks of 2024, the eight navigation files as one, and optionally
 three of the extension of 2025. The paper counts as many and does not list them. Six types have one answer throughout,
-so that a memory tagged with its type gives the answer away.
+so that a memory tagged with its type gives the answer away; `merged` is their type if they are merged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SEMANTIC = "semantic_reasoning"
 
 
 class STBenchType(NamedTuple):
-    """A task type: its official task, kind of answer, and files (without `.jsonl`).
+    """A task type: its official task, kind of answer, files (without `.jsonl`) and what it is merged into, if anything.
 
     `stand_in` is a file of the fine-tuning data, read if the type's own file is missing.
     """
@@ -30,6 +30,7 @@ class STBenchType(NamedTuple):
     task: str
     kind: AnswerKind
     files: tuple[str, ...]
+    merged: str = ""
     stand_in: str = ""
 
     @property
@@ -37,8 +38,10 @@ class STBenchType(NamedTuple):
         return f"/{_SEMANTIC}/" in self.files[0]
 
 
-def _own(folder: str, name: str, kind: AnswerKind, *, task: str = "", stand_in: str = "") -> STBenchType:
-    return STBenchType(name, task or name, kind, (f"basic/{folder}/{name}",), stand_in)
+def _own(
+    folder: str, name: str, kind: AnswerKind, *, task: str = "", merged: str = "", stand_in: str = ""
+) -> STBenchType:
+    return STBenchType(name, task or name, kind, (f"basic/{folder}/{name}",), merged, stand_in)
 
 
 TASK_TYPES: tuple[STBenchType, ...] = (
@@ -53,7 +56,7 @@ TASK_TYPES: tuple[STBenchType, ...] = (
         for length in (2, 4, 6, 8, 10)
     ),
     *(
-        _own(_REASONING, f"{_IDENTIFICATION}_{how}", "yesno", task=_IDENTIFICATION)
+        _own(_REASONING, f"{_IDENTIFICATION}_{how}", "yesno", task=_IDENTIFICATION, merged=_IDENTIFICATION)
         for how in ("downsampling", "staggered_sampling", "spatial_offset", "temporal_offset")
     ),
     _own(_COMPUTATION, "trajectory_trajectory", "option", stand_in="sft/trajectory_trajectory_valid"),
@@ -68,7 +71,10 @@ TASK_TYPES: tuple[STBenchType, ...] = (
             for nodes in sizes
         ),
     ),
-    *(_own(_APPLICATION, f"{_ANOMALY}_{label}", "anomaly", task=_ANOMALY) for label in ("abnormal", "normal")),
+    *(
+        _own(_APPLICATION, f"{_ANOMALY}_{label}", "anomaly", task=_ANOMALY, merged=_ANOMALY)
+        for label in ("abnormal", "normal")
+    ),
     _own(_APPLICATION, "trajectory_classification", "vehicle"),
     _own(_APPLICATION, "trajectory_prediction", "point"),
     _own(_APPLICATION, "inflow_prediction", "flow", task="flow_prediction", stand_in="sft/flow_prediction_valid"),

@@ -1,6 +1,8 @@
 """The benchmarks `webshop-100` and `webshop-1000`: what to buy in the first 100 or all products of the small catalogue.
 
+    -rich       the same goals, shown in rich mode: a line for each piece, and marks on what can be or was clicked
     -by-index   the same goals, divided by their number alone, as upstream and RetroAgent do
+    -human      (of 1,000 only) the goals that people wrote, which are a handful, half of them the test
 
 By product (the default) no product has goals in both splits: whole products are drawn for the test until it has its
 size. The task type is the number of options in the instruction: the product's category would give away a part of the
@@ -14,11 +16,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
+from mage_es.engine.bench.webshop import goals as goal_making
 from mage_es.engine.bench.webshop.catalogue import load_catalogue
 from mage_es.engine.bench.webshop.files import LICENCE, read_files
-from mage_es.engine.bench.webshop.goals import Goal, shuffled_goals, synthetic_goals
+from mage_es.engine.bench.webshop.goals import Goal
 from mage_es.engine.bench.webshop.nouns import Nouns, installed_nouns
 from mage_es.engine.bench.webshop.pages import Mode
 from mage_es.engine.bench.webshop.reference import solution
@@ -52,6 +55,9 @@ PAPER = ShopSetting("webshop-100", 100, 100)
 """The paper's catalogue of one hundred products."""
 RETROAGENT = ShopSetting("webshop-1000", None, 500)
 """The setting of RetroAgent's released code: the whole file of 1,000 products, 500 test goals."""
+HUMAN = ShopSetting("webshop-1000-human", None, 4)
+"""Goals that people wrote for the whole file: thirteen upstream, four of them for the test. The first 100 products have
+only one."""
 
 
 class WebShop:
@@ -76,27 +82,34 @@ class WebShop:
         data_dir: Path | None,
         *,
         preset: ShopSetting = PAPER,
+        goals: Literal["synthetic", "human"] = "synthetic",
         by_product: bool = True,
+        mode: Mode = "text",
         steps: int = STEPS,
+        has_attributes: bool = False,
         nouns: Nouns | None = None,
     ) -> None:
         """Read the files of `data_dir/webshop` and make the goals; `seed` drives effective prices and price bounds.
 
-        `by_product`: all goals of a product are in one split. `nouns` finds the nouns of a name; None: spaCy if a model
-        is installed, else the rule. Raises `PrerequisiteError`: a file or a library is missing, or a file is malformed.
+        `goals`: generated from attributes and options, or written by people. `by_product`: all goals of a product are
+        in one split. `nouns` finds the nouns of a name; None: spaCy if a model is installed, else the rule. Raises
+        `PrerequisiteError`: a file or a library is missing, or a file is malformed.
         """
         self.name = preset.name
-        self._steps = steps
+        self._mode, self._steps = mode, steps
         library()  # now, not at the first purchase
         nouns = nouns or installed_nouns()
-        files, stream = read_files(self.name, data_dir), Random(seed)
+        files, stream = read_files(self.name, data_dir, with_human=goals == "human"), Random(seed)
         catalogue = load_catalogue(files.items, files.instructions, num_products=preset.num_products, stream=stream)
-        self.store = open_store(catalogue, nouns=nouns.find)
-        made = synthetic_goals(catalogue, files.instructions, stream)
-        self.goals: Sequence[Goal] = shuffled_goals(made, stream)
+        if goals == "synthetic":
+            made = goal_making.synthetic_goals(catalogue, files.instructions, stream)
+        else:
+            made = goal_making.human_goals(catalogue, files.human, stream)
+        self.store = open_store(catalogue, nouns=nouns.find, has_attributes=has_attributes)
+        self.goals: Sequence[Goal] = goal_making.shuffled_goals(made, stream)
         self._test = test_places(self.goals, preset.test_goals, stream=stream if by_product else None)
-        shown = f"text mode, {steps} steps"
-        made_by = f"synthetic goals, seed {seed}, {'by product' if by_product else 'by index'}"
+        shown = f"{mode} mode{', attributes' if has_attributes else ''}, {steps} steps"
+        made_by = f"{goals} goals, seed {seed}, {'by product' if by_product else 'by index'}"
         told = (*files.hashes, preset.name, made_by, shown, f"nouns by {nouns.name}")
         self.data_sha256 = hashlib.sha256("\n".join(told).encode()).hexdigest()
         self._made: dict[Split, tuple[Question, ...]] = {}
@@ -112,8 +125,8 @@ class WebShop:
     def modes(self) -> tuple[str, ...]:
         return get_args(Mode)
 
-    def environment(self, question: Question, *, mode: Mode = "text") -> Shopping:
-        """`mode` is how the shop is shown (ReAct's is `react`)."""
+    def environment(self, question: Question, *, mode: Mode | None = None) -> Shopping:
+        """`mode` overrides how the shop is shown (ReAct's is `react`)."""
         return self._episode(question, mode=mode)
 
     def score(self, question: Question, reply: str) -> Verdict:
@@ -146,9 +159,9 @@ class WebShop:
         mean = means(measured)
         return {"task_score": 100 * mean["reward"], **mean} if mean else {}
 
-    def _episode(self, question: Question, *, mode: Mode = "text", strict: bool = False) -> Shopping:
+    def _episode(self, question: Question, *, mode: Mode | None = None, strict: bool = False) -> Shopping:
         goal = self.goals[int(question.meta["goal"])]
-        return Shopping(self.store, goal, mode=mode, steps=self._steps, strict=strict)
+        return Shopping(self.store, goal, mode=mode or self._mode, steps=self._steps, strict=strict)
 
     def _question(self, place: int, split: Split) -> Question:
         goal = self.goals[place]
@@ -190,6 +203,9 @@ def test_places(goals: Sequence[Goal], size: int, *, stream: Random | None) -> f
 
 
 webshop_100 = partial(WebShop, preset=PAPER)
+webshop_100_rich = partial(WebShop, preset=PAPER._replace(name="webshop-100-rich"), mode="rich")
 webshop_100_by_index = partial(WebShop, preset=PAPER._replace(name="webshop-100-by-index"), by_product=False)
 webshop_1000 = partial(WebShop, preset=RETROAGENT)
+webshop_1000_rich = partial(WebShop, preset=RETROAGENT._replace(name="webshop-1000-rich"), mode="rich")
 webshop_1000_by_index = partial(WebShop, preset=RETROAGENT._replace(name="webshop-1000-by-index"), by_product=False)
+webshop_1000_human = partial(WebShop, preset=HUMAN, goals="human")

@@ -49,6 +49,12 @@ class ProductInstruction(msgspec.Struct, frozen=True):
     instruction_attributes: list[str] | None = None
 
 
+class HumanInstruction(msgspec.Struct, frozen=True):
+    instruction: str
+    instruction_attributes: list[str]
+    instruction_options: list[str]
+
+
 class Product(NamedTuple):
     """`pricing` is one price, or the range that the effective price is drawn from."""
 

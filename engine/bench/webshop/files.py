@@ -1,4 +1,4 @@
-"""The two files of WebShop, read whole or not at all."""
+"""The three files of WebShop, read whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from mage_es.engine.bench.webshop.catalogue import ProductInstruction, RawProduct
+from mage_es.engine.bench.webshop.catalogue import HumanInstruction, ProductInstruction, RawProduct
 from mage_es.engine.benchmarks.records import read_mapping, read_records
 from mage_es.events.errors import PrerequisiteError
 
 FOLDER = "webshop"
 """The folder of both benchmarks in the data directory."""
 LICENCE = "MIT (github.com/princeton-nlp/WebShop)"
-ITEMS, INSTRUCTIONS = "items_shuffle_1000.json", "items_ins_v2_1000.json"
-"""Upstream's names."""
+ITEMS, INSTRUCTIONS, HUMAN = "items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json"
+"""Upstream's names; the last file is needed for people's goals only."""
 
 T = TypeVar("T")
 
@@ -24,10 +24,11 @@ class ShopFiles(NamedTuple):
 
     items: tuple[RawProduct, ...]
     instructions: Mapping[str, ProductInstruction]
+    human: Mapping[str, list[HumanInstruction]]
     hashes: tuple[str, ...]
 
 
-def read_files(name: str, data_dir: Path | None) -> ShopFiles:
+def read_files(name: str, data_dir: Path | None, *, with_human: bool) -> ShopFiles:
     """Read the files of `data_dir/webshop`, plain or gzipped. [section 4, WebShop, the catalogue]
 
     Raises `PrerequisiteError`, which says how to fetch it for `name`.
@@ -52,4 +53,5 @@ def read_files(name: str, data_dir: Path | None) -> ShopFiles:
 
     items = whole(ITEMS, lambda path: read_records(path, RawProduct, lambda _, product: product))
     instructions = whole(INSTRUCTIONS, lambda path: read_mapping(path, ProductInstruction))
-    return ShopFiles(items, instructions, tuple(hashes))
+    human = whole(HUMAN, lambda path: read_mapping(path, list[HumanInstruction])) if with_human else {}
+    return ShopFiles(items, instructions, human, tuple(hashes))

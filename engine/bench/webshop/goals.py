@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.bench.webshop.catalogue import Catalogue, Product, ProductInstruction
+from mage_es.engine.bench.webshop.catalogue import Catalogue, HumanInstruction, Product, ProductInstruction
 
 SHUFFLE_SEED = 233
 """Seed of upstream's shuffle of the goals."""
@@ -26,6 +26,8 @@ NO_BOUND = 1_000_000.0
 
 
 class Option(NamedTuple):
+    """People's instructions name no option (""), only values."""
+
     name: str
     value: str
 
@@ -55,6 +57,23 @@ def synthetic_goals(catalogue: Catalogue, instructions: Mapping[str, ProductInst
             text = f"{told.instruction}{' with ' if named else ''}{named}{price_text}"
             attributes = tuple(told.instruction_attributes)
             goals.append(Goal(product=product, text=text, attributes=attributes, options=options, price_upper=bound))
+    return goals
+
+
+def human_goals(
+    catalogue: Catalogue, instructions: Mapping[str, Sequence[HumanInstruction]], stream: Random
+) -> list[Goal]:
+    """Return one goal for each person's instruction that names an attribute."""
+    goals = []
+    for product in catalogue.products:
+        for told in instructions.get(product.asin, ()):
+            if told.instruction_attributes:
+                bound, price_text = _price_bound(catalogue.prices[product.asin], stream)
+                options = tuple(Option("", value) for value in told.instruction_options)
+                text, attributes = told.instruction.strip(".") + price_text, tuple(told.instruction_attributes)
+                goals.append(
+                    Goal(product=product, text=text, attributes=attributes, options=options, price_upper=bound)
+                )
     return goals
 
 

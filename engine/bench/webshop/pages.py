@@ -1,7 +1,8 @@
-"""The pages of the shop as pieces of text and things to click, and the two ways in which they are shown.
+"""The pages of the shop as pieces of text and things to click, and the three ways in which they are shown.
 
-Modes: `text` joins the pieces by " [SEP] " and shows no choice; `react` has a line for each, with brackets around what
-can be clicked, and double ones around what has been.
+Modes: `text` joins the pieces by " [SEP] " and shows no choice; `rich` has a line for each, with upstream's white space
+(a blank line before a product, options indented), and marks what can be clicked and what has been; `react` puts plain
+brackets around what can be clicked.
 """
 
 from __future__ import annotations
@@ -12,16 +13,20 @@ from typing import Literal, NamedTuple
 
 from mage_es.engine.bench.webshop.catalogue import Product
 
-Mode = Literal["text", "react"]
+Mode = Literal["text", "rich", "react"]
 PieceKind = Literal["text", "button", "product", "option"]
 
 PAGE_SIZE = 10
 """Products on a page of results."""
 SEARCH, BACK, PREVIOUS, NEXT, BUY = "Search", "Back to Search", "< Prev", "Next >", "Buy Now"
-DESCRIPTION, FEATURES, REVIEWS = "Description", "Features", "Reviews"
-SUB_PAGES = {name.lower(): name for name in (DESCRIPTION, FEATURES, REVIEWS)}
+DESCRIPTION, FEATURES, REVIEWS, ATTRIBUTES = "Description", "Features", "Reviews", "Attributes"
+SUB_PAGES = {name.lower(): name for name in (DESCRIPTION, FEATURES, REVIEWS, ATTRIBUTES)}
 RATING = "N.A."
 """Reviews are not part of the data."""
+
+
+_INDENTED: Mapping[PieceKind, str] = {"option": "  ", "product": "\n"}
+"""What upstream's rich mode puts in front of a line."""
 
 
 class PagePiece(NamedTuple):
@@ -58,12 +63,12 @@ def results_page(instruction: str, hits: Sequence[Product], *, number: int, most
     return ShopPage(tuple(pieces))
 
 
-def item_page(instruction: str, product: Product) -> ShopPage:
+def item_page(instruction: str, product: Product, *, has_attributes: bool = False) -> ShopPage:
     pieces = [*_head(instruction), PagePiece(PREVIOUS, "button")]
     for name, values in product.options.items():
         pieces += [PagePiece(name), *(PagePiece(value, "option", name) for value in values)]
     pieces += [PagePiece(product.title), PagePiece(f"Price: {product.price_tag}"), PagePiece(f"Rating: {RATING}")]
-    names = (DESCRIPTION, FEATURES, REVIEWS, BUY)
+    names = [DESCRIPTION, FEATURES, REVIEWS, *([ATTRIBUTES] if has_attributes else []), BUY]
     return ShopPage((*pieces, *(PagePiece(name, "button") for name in names)))
 
 
@@ -72,6 +77,7 @@ def sub_page(instruction: str, product: Product, name: str) -> ShopPage:
         DESCRIPTION: [product.description],
         FEATURES: product.bullet_points,
         REVIEWS: [],
+        ATTRIBUTES: [*product.attributes, product.category, product.query, product.product_category],
     }
     return ShopPage((*_head(instruction), PagePiece(PREVIOUS, "button"), *map(PagePiece, contents[name])))
 
@@ -90,7 +96,12 @@ def shown(page: ShopPage, mode: Mode, *, visited: AbstractSet[str], chosen: Mapp
     pieces = [piece for piece in page.pieces if piece.text.strip()]
     if mode == "text":
         return " [SEP] ".join(piece.text.strip() for piece in pieces)
-    return "\n".join(_line(piece, is_clicked=_is_clicked(piece, visited, chosen)) for piece in pieces)
+    clicked = {piece for piece in pieces if _is_clicked(piece, visited, chosen)}
+    lines = [_line(piece, mode, is_clicked=piece in clicked) for piece in pieces]
+    if mode == "rich":
+        said = [f"You have clicked {piece.text}." for piece in pieces if piece in clicked and piece.kind == "option"]
+        lines = [*reversed(said), *lines, ""]
+    return "\n".join(lines)
 
 
 def _instruction(text: str) -> tuple[PagePiece, PagePiece]:
@@ -107,6 +118,11 @@ def _is_clicked(piece: PagePiece, visited: AbstractSet[str], chosen: Mapping[str
     return piece.kind == "product" and piece.text in visited
 
 
-def _line(piece: PagePiece, *, is_clicked: bool) -> str:
-    text = piece.text.strip()
-    return text if piece.kind == "text" else f"[[{text}]]" if is_clicked else f"[{text}]"
+def _line(piece: PagePiece, mode: Mode, *, is_clicked: bool) -> str:
+    if mode == "react":
+        text = piece.text.strip()
+        return text if piece.kind == "text" else f"[[{text}]]" if is_clicked else f"[{text}]"
+    if piece.kind == "text":
+        return piece.text
+    shown = f"[clicked button] {piece.text} [clicked button_]" if is_clicked else f"[button] {piece.text} [button_]"
+    return _INDENTED.get(piece.kind, "") + shown

@@ -35,14 +35,15 @@ class Store(NamedTuple):
     by_asin: Mapping[str, Product]
     engine: SearchEngine
     nouns: NounFinder
+    has_attributes: bool = False
 
     def search(self, query: str) -> tuple[Product, ...]:
         return tuple(self.by_asin[asin] for asin in self.engine.search(query) if asin in self.by_asin)
 
 
-def open_store(catalogue: Catalogue, *, nouns: NounFinder) -> Store:
+def open_store(catalogue: Catalogue, *, nouns: NounFinder, has_attributes: bool = False) -> Store:
     by_asin = {product.asin: product for product in catalogue.products}
-    return Store(catalogue, by_asin, SearchEngine(catalogue.indexed), nouns)
+    return Store(catalogue, by_asin, SearchEngine(catalogue.indexed), nouns, has_attributes)
 
 
 def parse_action(text: str) -> Action | None:
@@ -140,4 +141,4 @@ class Visit:
             return pages.results_page(text, self.hits, number=self.number, most=self._most)
         if self._sub_page:
             return pages.sub_page(text, self.product, self._sub_page)
-        return pages.item_page(text, self.product)
+        return pages.item_page(text, self.product, has_attributes=self._store.has_attributes)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.bench.dataset import Dataset
-from mage_es.engine.bench.hotpotqa.benchmark import FULLWIKI, HOTPOTQA, read
+from mage_es.engine.bench.hotpotqa.benchmark import FULLWIKI, HOTPOTQA, LEVELS, read
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.search.record import in_record
 from mage_es.engine.testing.benchmarks import check_benchmark
@@ -45,7 +45,6 @@ def put(folder: Path, *records: object, name: str = "dev.json") -> Path:
 
 
 @pytest.mark.paper("section 4, HotpotQA, the setting")
-@pytest.mark.paper("section 4, HotpotQA, task types")
 def test_a_record_becomes_a_question_with_one_line_for_each_paragraph(tmp_path: Path) -> None:
     (question,) = read(put(tmp_path, OFFICIAL), "test").items
     assert (question.id, question.split, question.task_type) == ("5a8c", "test", "comparison")
@@ -108,13 +107,21 @@ def test_a_malformed_record_is_named_by_file_place_and_field(tmp_path: Path, cha
     assert str(path) in str(caught.value) and "Nothing was loaded" in str(caught.value)
 
 
+@pytest.mark.paper("section 4, HotpotQA, task types")
+def test_levels_may_be_a_part_of_the_type_and_then_have_to_be_there(tmp_path: Path) -> None:
+    (question,) = read(put(tmp_path, OFFICIAL), "test", has_levels=True).items
+    assert question.task_type == "comparison_hard"
+    with pytest.raises(PrerequisiteError, match="level: it is empty"):
+        read(put(tmp_path, {**OFFICIAL, "level": ""}), "test", has_levels=True)
+
+
 @pytest.mark.paper("section 4, HotpotQA, the setting")
 def test_train_and_dev_are_read_from_the_official_files_and_dev_is_the_test_split(tmp_path: Path) -> None:
     (tmp_path / "hotpotqa").mkdir()
     put(tmp_path / "hotpotqa", {**OFFICIAL, "_id": "t"}, OFFICIAL, name="hotpot_train_v1.1.json")
     put(tmp_path / "hotpotqa", OFFICIAL, name="hotpot_dev_distractor_v1.json")
     put(tmp_path / "hotpotqa", {**OFFICIAL, "_id": "w"}, name="hotpot_dev_fullwiki_v1.json")
-    for definition, test in ((HOTPOTQA, "5a8c"), (FULLWIKI, "w")):
+    for definition, test in ((HOTPOTQA, "5a8c"), (LEVELS, "5a8c"), (FULLWIKI, "w")):
         opened = Dataset(definition, tmp_path)
         assert [question.id for question in opened.questions("test")] == [test]
         assert "t" in [question.id for question in opened.questions("evolution")]

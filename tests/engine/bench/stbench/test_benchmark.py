@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.bench.dataset import Dataset, missing_files
-from mage_es.engine.bench.stbench.benchmark import EXTENDED, STBENCH, gold_of, read
+from mage_es.engine.bench.stbench.benchmark import EXTENDED, MERGED, STBENCH, gold_of, read
 from mage_es.engine.seams.benchmark import Question, is_test
 from mage_es.engine.testing.benchmarks import check_benchmark
 from mage_es.events.errors import PrerequisiteError
@@ -143,18 +143,19 @@ def test_fine_tuning_data_stands_in_for_files_that_are_not_there(tmp_path: Path)
 
 
 @pytest.mark.paper("section 4, STBench, task types")
-def test_the_extension_can_be_added(tmp_path: Path) -> None:
+def test_types_with_a_constant_answer_can_be_merged_and_the_extension_added(tmp_path: Path) -> None:
     for name, answer in (("downsampling", "Yes"), ("temporal_offset", "No")):
         file = f"{BASIC}/spatiotemporal_reasoning/trajectory_identification_{name}.jsonl"
         put(tmp_path, file, *({"Question": f"{name}{n}?", "Answer": answer} for n in range(20)))
     put(tmp_path, f"{BASIC}/semantic_reasoning/road_level_judgment.jsonl", {"Question": "Q?", "Answer": 3})
     types = {
         definition.name: {question.task_type for question in all_of(Dataset(definition, tmp_path))}
-        for definition in (STBENCH, EXTENDED)
+        for definition in (STBENCH, MERGED, EXTENDED)
     }
     apart = {"trajectory_identification_downsampling", "trajectory_identification_temporal_offset"}
     assert types == {
         "stbench": apart,
+        "stbench-merged": {"trajectory_identification"},
         "stbench-extended": apart | {"road_level_judgment"},
     }
 

@@ -23,6 +23,12 @@ def test_each_kind_of_answer_has_its_types() -> None:
     assert kinds == {"option": 16, "yesno": 5, "anomaly": 2, "vehicle": 1, "point": 1, "flow": 2}
 
 
+def test_the_six_types_with_a_constant_answer_can_be_merged_into_two() -> None:
+    merged = {one.merged for one in TASK_TYPES if one.merged}
+    assert merged == {"trajectory_identification", "trajectory_anomaly_detection"}
+    assert len({one.merged or one.name for one in CORE}) == 23
+
+
 @pytest.mark.parametrize(
     ("file", "task_type"),
     [

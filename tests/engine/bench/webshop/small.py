@@ -61,9 +61,9 @@ def catalogue(entries: list[RawProduct] = ENTRIES, *, num_products: int | None =
     return load_catalogue(entries, INSTRUCTIONS, num_products=num_products, stream=Random(seed))
 
 
-def store() -> Store:
+def store(*, has_attributes: bool = False) -> Store:
     """The shop that sells them."""
-    return open_store(catalogue(), nouns=nouns_by_rule)
+    return open_store(catalogue(), nouns=nouns_by_rule, has_attributes=has_attributes)
 
 
 def goal(**changes: object) -> Goal:

@@ -22,7 +22,7 @@ from mage_es.engine.bench.webshop.goals import Option
 from mage_es.engine.bench.webshop.nouns import Nouns, nouns_by_rule
 from mage_es.engine.bench.webshop.reference import solution
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
-from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.benchmarks.registry import names, open_benchmark
 from mage_es.engine.rules.splits import make_splits
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.testing.benchmarks import check_benchmark
@@ -132,10 +132,11 @@ def test_the_data_hash_follows_everything_that_decides_a_reward(tmp_path: Path) 
         WebShop(2, folder, nouns=BY_RULE),
         WebShop(1, folder, nouns=BY_RULE, preset=RETROAGENT),
         WebShop(1, folder, nouns=BY_RULE, by_product=False),
+        WebShop(1, folder, nouns=BY_RULE, mode="rich"),
         WebShop(1, folder, nouns=BY_RULE, steps=20),
         WebShop(1, folder, nouns=Nouns("another", nouns_by_rule)),
     ]
-    assert len({plain, *(other.data_sha256 for other in others)}) == 6
+    assert len({plain, *(other.data_sha256 for other in others)}) == 7
 
 
 @pytest.mark.paper("section 4, WebShop, task types")
@@ -243,10 +244,53 @@ def test_to_the_letter_of_upstream_some_goals_are_out_of_reach(retroagent: WebSh
     assert 0.02 < strict.count(0.0) / len(strict) < 0.2
 
 
+@needs_data
+def test_people_s_goals_can_be_played_as_well() -> None:
+    benchmark = WebShop(42, DATA, preset=RETROAGENT, goals="human", by_product=False, nouns=BY_RULE)
+    assert len(benchmark.goals) == 8 and len(benchmark.questions("test")) == 8
+    assert {question.task_type for question in benchmark.questions("test")} == {"webshop_plain"}
+
+
+VARIANTS = (
+    "webshop-100-by-index",
+    "webshop-100-rich",
+    "webshop-1000-by-index",
+    "webshop-1000-human",
+    "webshop-1000-rich",
+)
+
+
 @pytest.mark.slow
 @pytest.mark.paper("section 4, WebShop, goals")
 @needs_data
-def test_goals_by_index_are_upstreams_first() -> None:
+@pytest.mark.parametrize("name", VARIANTS)
+def test_an_episode_of_every_variant_is_played_by_its_reference_solution(name: str) -> None:
+    benchmark = open_benchmark(name, seed=42, data_dir=DATA)
+    assert isinstance(benchmark, WebShop) and benchmark.name == name and name in names()
+    question = next(q for q in benchmark.questions("evolution") if "Your score: 1" in q.solution)
+    assert question.id.startswith(f"{name}-") and question.benchmark == name
+    episode = benchmark.environment(question)
+    seen = [episode.reset().text]
+    for line in question.solution.splitlines():
+        action, _, effect = line.partition("]: ")
+        done = episode.step(f"{action}]")
+        assert done.effect == effect
+        seen.append(done.observation.text)
+    assert episode.score() == 1.0
+    assert any("[button]" in page for page in seen) == name.endswith("-rich")
+    assert any(" [SEP] " in page for page in seen) != name.endswith("-rich")
+
+
+@pytest.mark.slow
+@pytest.mark.paper("section 4, WebShop, goals")
+@needs_data
+def test_goals_by_index_are_upstreams_first_and_peoples_goals_are_divided_in_two(paper: WebShop) -> None:
     by_index = open_benchmark("webshop-1000-by-index", seed=42, data_dir=DATA)
     assert [q.id for q in by_index.questions("test")] == [f"webshop-1000-by-index-{place:04d}" for place in range(500)]
-    assert by_index.data_sha256 != open_benchmark("webshop-1000", seed=42, data_dir=DATA).data_sha256
+    human = open_benchmark("webshop-1000-human", seed=42, data_dir=DATA)
+    assert [len(human.questions(split)) for split in ("evolution", "test")] == [4, 4]
+    rich = open_benchmark("webshop-100-rich", seed=42, data_dir=DATA)
+    told = [[(q.question, q.gold, q.split) for q in each.questions("test")] for each in (rich, paper)]
+    assert told[0] == told[1]
+    hashes = {open_benchmark(name, seed=42, data_dir=DATA).data_sha256 for name in VARIANTS}
+    assert len(hashes) == len(VARIANTS)

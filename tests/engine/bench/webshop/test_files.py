@@ -16,18 +16,21 @@ ENTRY = msgspec.to_builtins(raw("B000000001"))
 
 
 def test_gzipped_files_hold_the_same_and_hash_the_same(tmp_path: Path) -> None:
-    plain = read_files("webshop-100", write_files(tmp_path, [ENTRY], {}))
+    plain = read_files("webshop-100", write_files(tmp_path, [ENTRY], {}), with_human=False)
     for path in list((tmp_path / "webshop").iterdir()):
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
-    assert read_files("webshop-100", tmp_path) == plain
+    assert read_files("webshop-100", tmp_path, with_human=False) == plain
     assert [line.partition(" ")[0] for line in plain.hashes] == ["items_shuffle_1000.json", "items_ins_v2_1000.json"]
 
 
 def test_what_is_missing_is_named_with_the_command_that_fetches_it(tmp_path: Path) -> None:
     for folder in (None, tmp_path):
         with pytest.raises(PrerequisiteError, match="Run: mage-es fetch webshop-100 --data-dir"):
-            read_files("webshop-100", folder)
+            read_files("webshop-100", folder, with_human=False)
+    write_files(tmp_path, [ENTRY], {})
+    with pytest.raises(PrerequisiteError, match="items_human_ins"):
+        read_files("webshop-100", tmp_path, with_human=True)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_a_malformed_product_is_named_with_place_and_field_and_nothing_is_loaded
     write_files(tmp_path, [ENTRY], {})
     (tmp_path / "webshop" / "items_shuffle_1000.json").write_text(content)
     with pytest.raises(PrerequisiteError, match=f"(?s)items_shuffle_1000.json.*{said}.*Nothing was loaded") as caught:
-        read_files("webshop-100", tmp_path)
+        read_files("webshop-100", tmp_path, with_human=False)
     assert str(caught.value).endswith(f"Run: mage-es fetch webshop-100 --data-dir {tmp_path}")
 
 
@@ -65,7 +68,7 @@ def test_a_malformed_instruction_is_named_by_its_product(tmp_path: Path, content
     write_files(tmp_path, [ENTRY], {})
     (tmp_path / "webshop" / "items_ins_v2_1000.json").write_text(content)
     with pytest.raises(PrerequisiteError, match=f"(?s)items_ins_v2_1000.json.*{said}.*Nothing was loaded"):
-        read_files("webshop-100", tmp_path)
+        read_files("webshop-100", tmp_path, with_human=False)
 
 
 def test_a_broken_archive_is_named(tmp_path: Path) -> None:
@@ -73,11 +76,11 @@ def test_a_broken_archive_is_named(tmp_path: Path) -> None:
     (tmp_path / "webshop" / "items_ins_v2_1000.json").unlink()
     (tmp_path / "webshop" / "items_ins_v2_1000.json.gz").write_bytes(b"\x1f\x8bnonsense")
     with pytest.raises(PrerequisiteError, match=r"items_ins_v2_1000\.json\.gz cannot be read"):
-        read_files("webshop-100", tmp_path)
+        read_files("webshop-100", tmp_path, with_human=False)
 
 
 @needs_data
 def test_the_real_files_are_read() -> None:
-    files = read_files("webshop-1000", DATA)
-    assert (len(files.items), len(files.instructions), len(files.hashes)) == (1000, 1000, 2)
+    files = read_files("webshop-1000", DATA, with_human=True)
+    assert (len(files.items), len(files.instructions), len(files.hashes)) == (1000, 1000, 3)
     assert sum(entry.instruction is not None for entry in files.instructions.values()) == 311

@@ -6,11 +6,12 @@ from random import Random
 
 import pytest
 
-from mage_es.engine.bench.webshop.catalogue import ProductInstruction, load_catalogue
+from mage_es.engine.bench.webshop.catalogue import HumanInstruction, ProductInstruction, load_catalogue
 from mage_es.engine.bench.webshop.files import read_files
 from mage_es.engine.bench.webshop.goals import (
     NO_BOUND,
     Option,
+    human_goals,
     shuffled_goals,
     synthetic_goals,
 )
@@ -57,6 +58,21 @@ def test_a_bound_is_the_larger_of_two_of_the_next_four_multiples_of_ten(price: s
         assert one.text == f"Find me things{ending}"
 
 
+def test_peoples_goals_lose_their_full_stops_and_those_without_attributes_are_left_out() -> None:
+    told = {
+        "B000000001": [
+            HumanInstruction("I want a shirt.", ["soft"], ["red", "l"]),
+            HumanInstruction("nothing said", [], ["red"]),
+            HumanInstruction("..another..", ["soft"], []),
+        ]
+    }
+    first, second = human_goals(catalogue(), told, Random(4))
+    assert first.text.startswith("I want a shirt, and price lower than") and second.text.startswith(
+        "another, and price"
+    )
+    assert first.options == (Option("", "red"), Option("", "l"))
+
+
 @pytest.mark.paper("section 4, WebShop, goals")
 def test_one_stream_draws_prices_then_bounds_and_is_then_seeded_with_233() -> None:
     stream, same = Random(9), Random(9)
@@ -73,11 +89,14 @@ def test_one_stream_draws_prices_then_bounds_and_is_then_seeded_with_233() -> No
 
 @pytest.mark.paper("section 4, WebShop, goals")
 @needs_data
-@pytest.mark.parametrize(("products", "goals"), [(100, 352), (1000, 4987), (None, 4987)])
-def test_the_real_catalogue_has_as_many_goals_as_upstreams_rule_makes(products: int | None, goals: int) -> None:
-    files, stream = read_files("webshop-1000", DATA), Random(42)
+@pytest.mark.parametrize(("products", "synthetic", "human"), [(100, 352, 1), (1000, 4987, 8), (None, 4987, 8)])
+def test_the_real_catalogue_has_as_many_goals_as_upstreams_rule_makes(
+    products: int | None, synthetic: int, human: int
+) -> None:
+    files, stream = read_files("webshop-1000", DATA, with_human=True), Random(42)
     loaded = load_catalogue(files.items, files.instructions, num_products=products, stream=stream)
-    assert len(synthetic_goals(loaded, files.instructions, stream)) == goals
+    assert len(synthetic_goals(loaded, files.instructions, stream)) == synthetic
+    assert len(human_goals(loaded, files.human, stream)) == human
 
 
 def test_options_are_named_in_alphabetical_order_whatever_their_order_on_the_page() -> None:

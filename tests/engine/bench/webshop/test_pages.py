@@ -52,6 +52,11 @@ def test_a_product_shows_options_then_title_price_and_its_pages() -> None:
     ]  # fmt: skip
 
 
+def test_a_product_has_a_page_of_attributes_only_where_they_are_shown() -> None:
+    assert "attributes" in pages.item_page("Find", SHIRT, has_attributes=True).clickables()
+    assert "soft cotton" in text(pages.sub_page("Find", SHIRT, pages.ATTRIBUTES))
+
+
 def test_pages_about_a_product_show_its_texts() -> None:
     head = "Instruction: [SEP] Find [SEP] Back to Search [SEP] < Prev"
     assert text(pages.sub_page("Find", SHIRT, pages.DESCRIPTION)) == f"{head} [SEP] A thing."
@@ -67,6 +72,21 @@ def test_of_equal_values_of_two_options_the_last_one_counts() -> None:
 def test_an_option_worded_like_a_button_takes_its_place_and_an_empty_one_cannot_be_clicked() -> None:
     page = pages.item_page("Find", SHIRT._replace(options={"kind": ("reviews", "")}))
     assert page.clickables()["reviews"].kind == "option" and "" not in page.clickables()
+
+
+def test_rich_mode_marks_what_can_be_clicked_and_what_was_the_last_option_first() -> None:
+    lines = shown(pages.item_page("Find", SHIRT), "rich", visited=set(), chosen={"color": "red", "size": "l"})
+    assert lines.splitlines()[:6] == [
+        "You have clicked l.", "You have clicked red.", "Instruction:", "Find", "[button] Back to Search [button_]",
+        "[button] < Prev [button_]",
+    ]  # fmt: skip
+    assert "\n  [clicked button] red [clicked button_]\n  [button] dark blue [button_]\n" in lines
+    assert lines.endswith("[button] Buy Now [button_]\n")
+    results = shown(pages.results_page("F", [SHIRT, *OTHERS], number=1), "rich", visited={SHIRT.asin}, chosen=NOTHING)
+    assert (
+        "\n\n[clicked button] B000000001 [clicked button_]\nCotton Shirt\n$10.0 to $30.0\n\n[button] B000000002"
+        in results
+    )
 
 
 def test_react_mode_has_plain_brackets() -> None:

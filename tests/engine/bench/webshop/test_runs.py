@@ -70,8 +70,10 @@ def test_its_own_models_and_sizes_are_those_of_the_paper() -> None:
     for name in ("webshop-100", "webshop-1000"):
         sizes = own_defaults(name)
         assert (sizes["iterations"], sizes["pool"], sizes["episode_steps"]) == (20, 50, 15)
-    for name in ("webshop-100-by-index", "webshop-1000-by-index"):
+    for name in ("webshop-100-rich", "webshop-1000-rich", "webshop-100-by-index", "webshop-1000-by-index"):
         assert (own_models(name), own_defaults(name)) == (own_models("webshop-100"), own_defaults("webshop-100"))
+    few = own_defaults("webshop-1000-human")
+    assert (few["pool"], few["held_out"], few["anchors"], few["episode_steps"]) == (4, 4, 0, 15)
 
 
 @needs_data

@@ -97,6 +97,13 @@ def test_fifteen_steps_are_the_limit() -> None:
     assert [played.step(None).done for _ in range(15)] == [False] * 14 + [True]
 
 
+def test_rich_mode_shows_what_was_chosen() -> None:
+    played = episode(mode="rich")
+    for action in BOUGHT[:3]:
+        seen = played.step(action).observation.text
+    assert seen.startswith("You have clicked red.\nInstruction:")
+
+
 def test_react_mode_shows_three_products_answers_thoughts_and_says_what_is_invalid() -> None:
     played = episode(mode="react")
     played.step("search[plain lamp]")

@@ -94,7 +94,7 @@ def test_a_variant_of_a_benchmark_has_its_examples_without_the_end_that_a_questi
         id=name, benchmark="x", split="evolution", task_type="t", question="Where? Answer: (", gold="1",
         stub=" Answer: (",
     )  # fmt: skip
-    (shot,) = worked("stbench-extended", {name: broken}, [name])
+    (shot,) = worked("stbench-merged", {name: broken}, [name])
     assert shot.question == "Where?"
 
 

@@ -45,7 +45,7 @@ from mage_es.projections.fold import State
 
 NAME = "settings"
 BOUND = "0 contradicted"
-E = TypeVar("E", bound=Event)
+_E = TypeVar("_E", bound=Event)
 
 AGREEMENTS: tuple[tuple[str, type[Event], Callable[[Config, Any], bool]], ...] = (
     ("seed", RunStarted, lambda config, event: event.seed == config.seed),
@@ -160,5 +160,5 @@ def _otherwise(setting: Setting, state: State, event: Event) -> str:
     return ""
 
 
-def _made(sort: type[E], drafts: Sequence[Draft]) -> E:
+def _made(sort: type[_E], drafts: Sequence[Draft]) -> _E:
     return next(draft.event for draft in drafts if isinstance(draft.event, sort))

@@ -24,7 +24,7 @@ import msgspec
 
 from mage_es.engine.agents.learner import plan_answers
 from mage_es.engine.auditing.theorems.reasked import NAME as ASKED_AGAIN
-from mage_es.engine.auditing.theorems.reasked import AskedAgain, asked_again
+from mage_es.engine.auditing.theorems.reasked import AskedTogether, asked_again
 from mage_es.engine.auditing.theorems.recount import BOUND, CheckBasis, Recount
 from mage_es.engine.benchmarks.registry import reopening
 from mage_es.engine.embedders.registry import LateEmbedder
@@ -152,7 +152,7 @@ class _Again:
         given = msgspec.structs.replace(given, rebuilt=None)
         self._answers = Recount(given, execution=names["execution"], replies=replies)
 
-    def recount(self, asked: AskedAgain, state: State) -> None:
+    def recount(self, asked: AskedTogether, state: State) -> None:
         self._answers.may_reword = asked.may_reword
         for record in asked.records:
             if not self._problem:

@@ -78,7 +78,7 @@ def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
     )
 
 
-class AskedAgain(NamedTuple):
+class AskedTogether(NamedTuple):
     """What was asked again together, on the state after event `seq` of the run; `may_reword` if with another
     instruction."""
 
@@ -87,7 +87,7 @@ class AskedAgain(NamedTuple):
     may_reword: bool
 
 
-def asked_again(run: Run, reader: LogReader) -> Iterator[AskedAgain]:
+def asked_again(run: Run, reader: LogReader) -> Iterator[AskedTogether]:
     """Yield everything that was asked again, but not what `check_reasked` finds to be no question of the run."""
     if run.reasked not in run.parts():
         return
@@ -103,7 +103,7 @@ def asked_again(run: Run, reader: LogReader) -> Iterator[AskedAgain]:
         known = [seq for seq in seqs if seq]
         if known and len(known) == len(seqs):
             verb = next((event.verb for event in named if plans[0][0] <= event.head_seq), "gepa")
-            yield AskedAgain(max(known), records, may_reword=verb == "gepa" and _is_on_state(plans[0][1]))
+            yield AskedTogether(max(known), records, may_reword=verb == "gepa" and _is_on_state(plans[0][1]))
 
 
 def _key(event: QuestionPlanned | AnswerJudged | AnswerUndecided) -> PromptKey:

@@ -23,6 +23,7 @@ from mage_es.engine.run.inheriting import inheritance, last_inherited, past_of
 from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.world import World, divide
 from mage_es.engine.seams.check import Check
+from mage_es.events.errors import LogError, PrerequisiteError
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -44,7 +45,7 @@ from mage_es.projections.fold import State
 
 NAME = "settings"
 BOUND = "0 contradicted"
-E = TypeVar("E", bound=Event)
+_E = TypeVar("_E", bound=Event)
 
 AGREEMENTS: tuple[tuple[str, type[Event], Callable[[Config, Any], bool]], ...] = (
     ("seed", RunStarted, lambda config, event: event.seed == config.seed),
@@ -105,11 +106,18 @@ def _decided_again(reader: LogReader, config: Config, world: World) -> Iterator[
     for _, commit in groupby(reader.records(), key=lambda record: record.commit):
         records = list(commit)  # what is in a batch was decided on the state before it
         for record in records if records[0].seq > inherited else ():
-            if problem := _otherwise(setting, state, record.event):
+            try:
+                problem = _otherwise(setting, state, record.event)
+            except (KeyError, LogError) as error:
+                problem = f"nothing can be decided on the state before this {tag_of(record.event)} ({error})"
+            if problem:
                 yield problem, record.seq
-        for record in records:
-            state.apply(record.event)
-            state.seq = record.seq
+        try:
+            for record in records:
+                state.apply(record.event)
+                state.seq = record.seq
+        except (KeyError, LogError):  # `check_replay` says so
+            return
 
 
 def _drawn(reader: LogReader, config: Config, world: World) -> Setting | None:
@@ -118,7 +126,10 @@ def _drawn(reader: LogReader, config: Config, world: World) -> Setting | None:
     begun = inheritance(reader)
     if (begun and begun.is_served) or any(q.subject.startswith(ERASED) for q in all_questions(world.benchmark)):
         return world.setting._replace(evolution=())
-    splits = divide(config, world.benchmark, past_of(begun))
+    try:
+        splits = divide(config, world.benchmark, past_of(begun))
+    except PrerequisiteError:  # with these sizes nothing is left to learn from, or to examine
+        return None
     is_same = splits.events == world.splits.events
     return world.setting._replace(evolution=splits.evolution) if is_same else None
 
@@ -149,5 +160,5 @@ def _otherwise(setting: Setting, state: State, event: Event) -> str:
     return ""
 
 
-def _made(sort: type[E], drafts: Sequence[Draft]) -> E:
+def _made(sort: type[_E], drafts: Sequence[Draft]) -> _E:
     return next(draft.event for draft in drafts if isinstance(draft.event, sort))

@@ -24,7 +24,7 @@ import msgspec
 
 from mage_es.engine.agents.learner import plan_answers
 from mage_es.engine.auditing.theorems.reasked import NAME as ASKED_AGAIN
-from mage_es.engine.auditing.theorems.reasked import AskedAgain, asked_again
+from mage_es.engine.auditing.theorems.reasked import AskedTogether, asked_again
 from mage_es.engine.auditing.theorems.recount import BOUND, CheckBasis, Recount
 from mage_es.engine.benchmarks.registry import reopening
 from mage_es.engine.embedders.registry import LateEmbedder
@@ -109,8 +109,7 @@ def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[C
         yield Check(name=NAME, ok=False, detail=problem, bound=BOUND)
     state, exams = State(), dict[str, Check]()
     given_own = basis_at(given, first_event(reader))
-    own, asked_anew = Recount(given_own), list(asked_again(run, reader))
-    again = _Again(run, reader, given_own) if asked_anew else None
+    own, again = Recount(given_own), _Again(run, reader, given_own)
     problem, seq, inherited = "", 0, last_inherited(reader)
 
     def examine(record: ExamRecord) -> None:
@@ -121,7 +120,7 @@ def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[C
     # Each belongs to the state after an event of the run; the last of them comes first.
     waiting: list[tuple[int, Callable[[], None]]] = [
         *((record.opened.head_seq, partial(examine, record)) for record in exam_records(reader)),
-        *((asked.seq, partial(again.recount, asked, state)) for asked in asked_anew if again),
+        *((asked.seq, partial(again.recount, asked, state)) for asked in again.asked),
     ]
     waiting.sort(key=lambda each: -each[0])
     with suppress(KeyError):  # if it cannot be folded `check_replay` says so
@@ -137,22 +136,23 @@ def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[C
     if own.settled or problem:
         yield own.check(NAME, problem, seq if problem else 0)
     yield from (exams[name] for name in sorted(exams))
-    yield from again.check() if again else ()
+    yield from again.check()
 
 
 class _Again:
-    """The answers to what was asked again."""
+    """The answers to what was `asked` again."""
 
     def __init__(self, run: Run, reader: LogReader, given: CheckBasis) -> None:
+        self.asked, self._problem, self._seq = list(asked_again(run, reader)), "", 0
         names: dict[Tier, str] = {"execution": first_event(reader).execution_model}
         for _, call in reader.events({ModelCalled: ("tier", "model")}):
             if isinstance(call, ModelCalled) and call.tier == "judge":
                 names["judge"] = call.model
-        given, replies = msgspec.structs.replace(given, rebuilt=None), replies_of(run, reader, names)
+        replies = replies_of(run, reader, names) if self.asked else {}
+        given = msgspec.structs.replace(given, rebuilt=None)
         self._answers = Recount(given, execution=names["execution"], replies=replies)
-        self._problem, self._seq = "", 0
 
-    def recount(self, asked: AskedAgain, state: State) -> None:
+    def recount(self, asked: AskedTogether, state: State) -> None:
         self._answers.may_reword = asked.may_reword
         for record in asked.records:
             if not self._problem:

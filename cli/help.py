@@ -15,7 +15,10 @@ from typer.models import CommandInfo
 from mage_es.cli.interrupts import SecondTermination
 from mage_es.events.errors import Interrupted, Terminated
 
-OPTIONS = ("Options", "Your own tasks", "Run", "Models", "Budget", "Machine", "Parts to leave out", "Rules to change")
+OPTIONS = (
+    *("Options", "Your own tasks", "Run", "Models", "Budget", "Machine", "Parts to leave out", "Rules to change"),
+    "Everything else",
+)
 """The panels of options in their order; an option without a panel goes into the first."""
 COMMANDS = ("Learn", "Measure", "Look", "Serve", "Check and keep", "Set up", "Commands")
 """The panels of commands in their order; a command without a panel goes into the last."""

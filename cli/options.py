@@ -69,7 +69,7 @@ _PANELS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The panels of a help text and the order of their options; all others come last."""
-_REST = "Rules to change"
+_REST, _LATER = "Rules to change", "Everything else"
 _ORDER: tuple[str, ...] = tuple(chain.from_iterable(_PANELS.values()))
 _KINDS: Mapping[object, str] = {int: "INTEGER", float: "NUMBER"}
 _METAVARS: Mapping[str, str] = {
@@ -86,13 +86,13 @@ _METAVARS: Mapping[str, str] = {
 
 
 def takes(
-    *names: str, unlisted: tuple[str, ...] = (), own_tasks: bool = False
+    *names: str, unlisted: tuple[str, ...] = (), own_tasks: bool = False, first: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command `--json` and an option for each named setting.
 
     The command receives its two streams as `out` and all resolved settings as `settings`. Its help omits the options
-    for `unlisted` settings. With `own_tasks` it also has the options for the user's own tasks, which become part of the
-    benchmark's name.
+    for `unlisted` settings, and shows all but those `first` in a last panel, if any are. With `own_tasks` it also has
+    the options for the user's own tasks, which become part of the benchmark's name.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -114,7 +114,8 @@ def takes(
         parameters = [*(parameter for parameter in own if parameter.name not in ("settings", "out")), _JSON]
         parameters += [parameter(name) for name in OPTIONS] if own_tasks else []
         ordered = sorted((*names, *unlisted), key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
-        parameters += [_parameter(name, is_listed=name in names) for name in ordered]
+        later = {name for name in ordered if first and name not in first}
+        parameters += [_parameter(name, is_listed=name in names, is_later=name in later) for name in ordered]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
@@ -128,7 +129,7 @@ def examples(*lines: str) -> str:
 
 
 @functools.cache
-def _parameter(name: str, *, is_listed: bool) -> inspect.Parameter:
+def _parameter(name: str, *, is_listed: bool, is_later: bool) -> inspect.Parameter:
     flag, is_switch = flag_of(name), kind(name) is bool
     option = typer.Option(
         f"{flag}/--no-{flag[2:]}" if is_switch else flag,
@@ -136,7 +137,7 @@ def _parameter(name: str, *, is_listed: bool) -> inspect.Parameter:
         help=f"{descriptions()[name]} [default: {_default_text(name)}]".strip() if is_listed else "",
         show_default=False,
         hidden=not is_listed,
-        rich_help_panel=next((panel for panel, held in _PANELS.items() if name in held), _REST),
+        rich_help_panel=_LATER if is_later else next((panel for panel, held in _PANELS.items() if name in held), _REST),
     )
     annotation: object = Annotated[bool | None, option] if is_switch else Annotated[str | None, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -12,7 +12,6 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
-    from mage_es.engine.histories.upgrade import UpgradePrice
     from mage_es.engine.session.reasking import AskingPrice
 
 ASKING = ("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
@@ -59,7 +58,7 @@ def agrees(settings: Settings, *, yes: bool) -> bool:
     return yes or any(settings.limits[:2]) or agreed("Go on? [y/N] ")
 
 
-def require_price(settings: Settings, price: AskingPrice | UpgradePrice, tier: str = "execution") -> None:
+def require_price(settings: Settings, price: AskingPrice, tier: str = "execution") -> None:
     """Raises `UsageError` if dollars are limited and the price of what is to be called is unknown."""
     from mage_es.engine.run.budget import require_prices
 

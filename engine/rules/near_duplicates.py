@@ -14,6 +14,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice, pairwise
 from typing import Generic, NamedTuple, TypeVar
 
@@ -98,6 +99,9 @@ def near_groups(texts: Sequence[str], common: Collection[str]) -> list[list[int]
             roots[place] = place = roots[roots[place]]
         return place
 
+    def is_together(one: int, other: int) -> bool:
+        return root(one) == root(other)
+
     normal, runs = [normalise(text) for text in texts], [compared(text, common) for text in texts]
     first = {text: place for place, text in reversed(list(enumerate(normal)))}
     for run in runs:
@@ -105,7 +109,7 @@ def near_groups(texts: Sequence[str], common: Collection[str]) -> list[list[int]
     for place, (text, run) in enumerate(zip(normal, runs, strict=True)):
         # All are indexed first, since a text that quotes another is near it, but not vice versa.
         roots[root(place)] = root(first[text])
-        for other in index.near(run, but=lambda other, place=place: root(other) == root(place)):
+        for other in index.near(run, but=partial(is_together, place)):
             roots[root(place)] = root(other)
     groups = defaultdict[int, list[int]](list)
     for place in range(len(texts)):

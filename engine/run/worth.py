@@ -72,8 +72,8 @@ class SplitEffect(msgspec.Struct, frozen=True, kw_only=True):
     least: int = LEAST
 
 
-Evidence = Literal["re-ask", "coin", "association"]
-EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
+Grounds = Literal["re-ask", "coin", "association"]
+GROUNDS: tuple[Grounds, ...] = get_args(Grounds)
 """What a number may rest on, the strongest first."""
 
 
@@ -81,7 +81,7 @@ class Worth(msgspec.Struct, frozen=True):
     """The best number about a memory, in points (95 %), on `n` pairs, or `n` questions on either side, and its p (not
     for an association)."""
 
-    by: Evidence
+    by: Grounds
     points: float
     low: float
     high: float
@@ -109,7 +109,7 @@ class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
         paired = self.paired
         if paired and paired.points is not None and paired.low is not None and paired.high is not None:
             return Worth("re-ask", paired.points, paired.low, paired.high, (paired.pairs,), paired.p)
-        numbers: tuple[tuple[Evidence, SplitEffect], ...]
+        numbers: tuple[tuple[Grounds, SplitEffect], ...]
         numbers = (("coin", self.coin), ("association", self.association))
         for name, found in numbers:
             if found.points is not None and found.low is not None and found.high is not None:

@@ -100,12 +100,15 @@ def review(run: Run | Path | str) -> ReviewReport:
 
 
 def _refused(reader: LogReader) -> Iterator[RefusedProposal]:
-    last = {each.memory_id: each for each in reader.of(ProposalSettled, ProposalReviewed)}
+    last = dict[str, ProposalSettled | ProposalReviewed]()
+    for event in reader.of(ProposalSettled, ProposalReviewed):
+        assert isinstance(event, ProposalSettled | ProposalReviewed)
+        last[event.memory_id] = event
     proposed = {each.memory_id: each for each in reader.of(MemoryProposed)}
     for name, decided in last.items():
         if decided.verdict in ("refused", "rejected"):
-            event = proposed[name]
-            yield RefusedProposal(memory_id=name, key=event.key, question=event.question, why=decided.reason)
+            first = proposed[name]
+            yield RefusedProposal(memory_id=name, key=first.key, question=first.question, why=decided.reason)
 
 
 def _waiting(reader: LogReader, state: State) -> Iterator[Waiting]:

@@ -28,10 +28,16 @@ def heads(shown: str) -> list[str]:
 
 def test_the_options_of_evolve_stand_in_panels_the_common_ones_first(mage: Command) -> None:
     shown = mage("evolve", "--help").out
-    assert heads(shown) == ["Arguments", *OPTIONS]
+    assert heads(shown) == ["Arguments", *OPTIONS[:-1]]  # the last is for commands that name what comes first
     run, models = shown.index("\nRun:"), shown.index("\nModels:")
     assert run < shown.index("--iterations INTEGER") < models < shown.index("--execution MODEL")
     assert shown.index("Rules to change:") < shown.index("--catastrophic-p NUMBER")
+
+
+def test_the_options_that_try_needs_first_come_before_everything_else(mage: Command) -> None:
+    first, _, rest = mage("try", "--help").out.partition("Everything else:")
+    assert all(f"  {option} " in first for option in ("--columns", "--execution", "--max-usd", "--runs-dir"))
+    assert "  --catastrophic-p " in rest and len(first.splitlines()) < len(rest.splitlines()) / 2
 
 
 def test_commands_stand_in_panels_with_the_whole_of_what_they_do(mage: Command) -> None:

@@ -96,8 +96,9 @@ def _paired(found: PairedEffect | None) -> str:
     if found.points is None:
         return f"0 of {found.questions} asked"
     counted = f"{found.points:+.1f}, {found.won} won, {found.lost} lost of {found.pairs}"
-    sure = "" if found.low is None else f", p {found.p:.2g}"
-    return f"{counted}, {found.interval_in_words()}{sure}"
+    if found.low is None:
+        return f"{counted}; {found.interval_in_words()}"
+    return f"{counted}, {found.interval_in_words()}, p {found.p:.2g}"
 
 
 def _split(found: SplitEffect, *, tossed: str = "") -> str:

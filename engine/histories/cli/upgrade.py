@@ -10,7 +10,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
-from mage_es.cli.paying import ASKING, YesOption, require_agreement, require_price
+from mage_es.cli.paying import ASKING, YesOption, require_agreement
 from mage_es.cli.session import repeatable, serving
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS, benefit
@@ -67,7 +67,7 @@ def upgrade(
     from mage_es.engine.histories.upgrade import upgrade as take
     from mage_es.engine.histories.upgrade import upgrade_price
     from mage_es.engine.models.registry import check_models
-    from mage_es.engine.run.budget import limits_of
+    from mage_es.engine.run.budget import limits_of, require_prices
     from mage_es.engine.run.directory import Run
     from mage_es.events.log import LogReader
 
@@ -80,7 +80,8 @@ def upgrade(
     child = Run(price.run_id, settings.runs_dir / price.run_id)
     if child.path.exists() and child.events and not (yes and not any(settings.limits)):
         settings = settings.within(limits_of(LogReader(child.log_path)))
-    require_price(settings, price)
+    if price.calls > price.made:
+        require_prices(settings.limits, settings.prices(), {"execution": execution})
     out.say(priced(price))
     if price.calls > price.made:
         require_agreement(settings, yes=yes)

@@ -29,7 +29,10 @@ EXAMPLES = examples(
 )
 
 
-@takes(*OPTIONS, own_tasks=True)
+_FIRST = ("execution", "guidance", "judge", "max_tokens", "seed", "max_usd", "max_calls", "workers", "runs_dir")
+
+
+@takes(*OPTIONS, own_tasks=True, first=_FIRST)
 def tryout(
     benchmark: BenchmarkArgument = None,
     *,

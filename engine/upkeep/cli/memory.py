@@ -88,7 +88,7 @@ def list_all(
     or questions on either side. What was asked again comes before what the coin says, that before an association, and
     memories with too few for any number come last. No model is called.
     """
-    from mage_es.engine.run.worth import EVIDENCE, effects
+    from mage_es.engine.run.worth import GROUNDS, effects
     from mage_es.engine.upkeep.memory import memories
 
     _must_be_known("--sort", sort, list(SORTS))
@@ -104,7 +104,7 @@ def list_all(
 
         def order(item: MemoryItem) -> tuple[int, float]:
             best = worth.get(item.memory_id)
-            return (EVIDENCE.index(best.by), sign * best.points) if best else (len(EVIDENCE), 0.0)
+            return (GROUNDS.index(best.by), sign * best.points) if best else (len(GROUNDS), 0.0)
 
         items.sort(key=order)
     count, more = len(items), len(items[top:])

@@ -8,8 +8,8 @@ Rules
     - A row is kept as the bytes that its hash is of, and decoded whenever it is looked at: as an object it takes three
       times the room, and most are never looked at. What has a subject's text, which no bytes may hold, stays an object.
     - The rows of an iteration are a part. One from a snapshot stays the piece of bytes that it is there: who asks for
-      ids or sorts has the heads of its rows decoded, and only a look at a row splits it. In which part an id is, is
-      noted part by part, the oldest first, until the one that is asked for is there.
+      ids or sorts has the heads of its rows decoded, and a look at a row decodes that row alone; only a change splits
+      it. In which part an id is, is noted part by part, the oldest first, until the one that is asked for is there.
     - Views are filled when one is first looked at: what only counts, compares or continues memories needs none.
     - The digest is made of one for each part, that of its rows by id: only parts with changed rows are hashed again, a
       snapshot is believed by the hashes of its parts, and where two states have the same, no row differs.
@@ -17,12 +17,13 @@ Rules
       memory back at its place by birth, unless a newer one has replaced it meanwhile.
 """
 
-from bisect import insort
+from array import array
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from hashlib import sha256
-from itertools import chain
+from itertools import accumulate, chain
 from operator import attrgetter
 from threading import RLock
 from typing import Any, ClassVar, Literal
@@ -95,7 +96,7 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
         return self.status == "active" and not any(map(is_erased, texts))
 
 
-_Row = bytes | msgspec.Raw | MemoryRow
+_Row = bytes | memoryview | msgspec.Raw | MemoryRow
 """A row encoded as for its hash, by itself or as a piece of a part; one with a subject's text as it is."""
 
 
@@ -119,17 +120,34 @@ class _Part:
     def rows(self) -> dict[str, _Row]:
         return {} if self._packed is None else dict(zip(self.sorts, _raws.decode(self._packed), strict=True))
 
+    @cached_property
+    def ends(self) -> "array[int]":
+        """Where in a snapshot's piece the first row begins and each row ends; they are there by id."""
+        packed = self._packed or encoded([])
+        sizes = list(map(len, _raws.decode(packed)))
+        return array("q", accumulate(sizes, initial=len(packed) - sum(sizes)))
+
+    def _row(self, name: str) -> _Row:
+        if self._packed is None:
+            return self.rows[name]
+        place = bisect_left(list(self.sorts), name)
+        return memoryview(self._packed)[self.ends[place] : self.ends[place + 1]]
+
     def put(self, name: str, sort: Sort, row: _Row) -> None:
         self.rows[name] = row
         self.sorts[name] = self._equal.setdefault(sort, sort)
         self._packed = None
 
     def row(self, name: str) -> MemoryRow:
-        row = self.rows[name]
+        row = self._row(name)
         return row if isinstance(row, MemoryRow) else _decoder.decode(row)
 
+    def question(self, name: str) -> str:
+        row = self._row(name)
+        return row.question if isinstance(row, MemoryRow) else _asked.decode(row).question
+
     def status(self, name: str) -> Status:
-        row = self.rows[name]
+        row = self._row(name)
         is_new = not isinstance(row, MemoryRow) and memoryview(row)[-len(_NEW) :] == _NEW
         return "active" if is_new else self.row(name).status
 
@@ -218,6 +236,11 @@ class Memory:
 
     def row(self, memory_id: str) -> MemoryRow:
         return self._known(memory_id).row(memory_id)
+
+    def question_of(self, memory_id: str) -> str:
+        """Return the text of a memory's question: a search asks for many, and the whole row takes four times as
+        long."""
+        return self._known(memory_id).question(memory_id)
 
     def sort_of(self, memory_id: str) -> Sort:
         return self._known(memory_id).sorts[memory_id]
@@ -377,7 +400,10 @@ class Memory:
     def _waiting(self, number: int) -> Iterable[MemoryRow]:
         """Return the rows of a part that are in no view yet."""
         part, ids = self._parts[number], self._unplaced[number]
-        return part.decoded() if ids is None else map(part.row, ids)
+        if ids is not None:
+            return map(part.row, ids)
+        _ = part.ends  # now, since a search looks at rows here and there, and nearly all of them in other parts
+        return part.decoded()
 
     def _place(self, row: MemoryRow) -> None:
         index = INDEXES.get(row.outcome)
@@ -426,10 +452,17 @@ class _Head(msgspec.Struct, array_like=True, gc=False):
     task_type: str
 
 
+class _Asked(_Head, array_like=True, gc=False):
+    skill: str
+    question_id: str
+    question: str
+
+
 _id, _sort = attrgetter("memory_id"), attrgetter("outcome", "kind", "task_type")
 _encoder = msgspec.msgpack.Encoder(order="sorted")  # as for digests, but refuses subjects' texts
 _decoder, _part_decoder = msgspec.msgpack.Decoder(MemoryRow), msgspec.msgpack.Decoder(list[MemoryRow])
 _raws, _heads = msgspec.msgpack.Decoder(list[msgspec.Raw]), msgspec.msgpack.Decoder(list[_Head])
+_asked = msgspec.msgpack.Decoder(_Asked)
 _NEW = b"".join(map(encoded, ("active", "", 1)))
 """How a row ends that no later event was about: its status, what superseded it, and how often it was met."""
 

@@ -188,12 +188,11 @@ class Candidates:
             # Where there is a floor, a question with nothing near gets nothing (rules/floors.py).
             if len(cases) >= most or (pools is others and self._terms.floor > -1 and not cases):
                 break
-            for hit in self._ranked(pools):
-                _, kind, task_type = self._memory.sort_of(hit.memory_id)
-                if kind == "type_strategy":
-                    strategies += [hit] if task_type == self.query.task_type else []
-                elif len(cases) < most:
-                    cases.setdefault(normal_form(self._memory.row(hit.memory_id).question), hit)
+            for hit, is_case in self._ranked(pools):
+                if is_case and len(cases) < most:
+                    cases.setdefault(normal_form(self._memory.question_of(hit.memory_id)), hit)
+                elif not is_case and self._memory.sort_of(hit.memory_id)[2] == self.query.task_type:
+                    strategies.append(hit)
         kept = [*strategies[:1], *cases.values()][:most]
         by_index = {index: [hit for hit in kept if self._index(hit) == index] for index in get_args(Index)}
         return Bundle(**by_index)
@@ -201,16 +200,17 @@ class Candidates:
     def _index(self, hit: Hit) -> Index:
         return INDEXES[self._memory.sort_of(hit.memory_id)[0]]
 
-    def _ranked(self, pools: Iterable[Pool]) -> list[Hit]:
-        """Return what pools have, nearest first, and the newest first among those equally near."""
+    def _ranked(self, pools: Iterable[Pool]) -> list[tuple[Hit, bool]]:
+        """Return what pools have, nearest first, and the newest first among those equally near; and whether each is a
+        case."""
         found = [
-            (pool.rows.births[row], Hit(pool.rows.ids[row], float(pool.similarity[row])))
+            (float(pool.similarity[row]), pool.rows.births[row], pool.rows.ids[row], _is_case(pool.rows, row))
             for pool in pools
             for row in pool.nearest
             if self._is_left(pool, row, ())
         ]
-        newest = sorted(found, key=itemgetter(0), reverse=True)
-        return sorted((hit for _, hit in newest), key=lambda hit: -hit.similarity)
+        found.sort(key=itemgetter(0, 1), reverse=True)
+        return [(Hit(name, similarity), is_case) for similarity, _, name, is_case in found]
 
     def _bundle(self, find: Find, most: Quotas) -> Bundle:
         success, failure = most
@@ -319,7 +319,7 @@ def _eligible(
     # The best rows, in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normal_form(query.question) if terms.exclude_self else ""
     has_changed = up_to_date != Since()
-    is_looked_at = bool(own_text or in_doubt or terms.is_reasoned or has_changed)
+    is_looked_at = bool(in_doubt or terms.is_reasoned or has_changed)
     yielded: set[int] = set()
     wanted = count + 8
     while True:
@@ -340,15 +340,13 @@ def _eligible(
                 continue
             if terms.exclude_self and rows.question_ids[row] == query.question_id:
                 continue
-            if not is_looked_at:
-                yield row
-                continue
-            case = memory.row(rows.ids[row])
-            if has_changed and not is_strategy and up_to_date.is_outdated(memory.taught(case), case.answer):
-                continue
-            if case.origin.by in in_doubt or (terms.is_reasoned and not is_strategy and not shows_how(case)):
-                continue
-            if own_text == "" or normal_form(case.question) != own_text:
+            if is_looked_at:
+                case = memory.row(rows.ids[row])
+                if has_changed and not is_strategy and up_to_date.is_outdated(memory.taught(case), case.answer):
+                    continue
+                if case.origin.by in in_doubt or (terms.is_reasoned and not is_strategy and not shows_how(case)):
+                    continue
+            if own_text == "" or normal_form(memory.question_of(rows.ids[row])) != own_text:
                 yield row
         if wanted >= len(rows.ids):
             return

@@ -122,9 +122,16 @@ class Prices:
 
     def __init__(self, own: Iterable[Price] = ()) -> None:
         self._own, self._shipped = _rates(own), _rates(_read(Path(__file__).with_name("prices.toml")))
+        self._looked_up: dict[str, Rate | None] = {}
 
     def rate(self, model: str) -> Rate | None:
         """Return what a model costs, by its spec; None if it is unknown."""
+        # A long run has thousands of accounts, of a few models.
+        if model not in self._looked_up:
+            self._looked_up[model] = self._rate(model)
+        return self._looked_up[model]
+
+    def _rate(self, model: str) -> Rate | None:
         try:
             spec = parse_spec(model)
         except UsageError:  # a model passed as an object

@@ -210,9 +210,9 @@ def paged(run: Run) -> float:
     """Return the most CPU seconds of a chunk: of each table the first, the middle and the last."""
     viewed, tables, most = Viewed(run), dict[str, list[str]](), 0.0
     for name in viewed.names():
-        tables.setdefault(name.rpartition("-")[0], []).append(name)
+        tables.setdefault(name.rpartition("/")[2].rpartition("-")[0], []).append(name)
     for table, names in tables.items():
-        if table and not table.endswith("/verify"):  # `verify` is a command of its own, the card the list's
+        if table not in ("", "verify"):  # `verify` is a command of its own, the card the list's
             for name in dict.fromkeys((names[0], names[len(names) // 2], names[-1])):
                 began = time.process_time()
                 viewed.chunk(name)

@@ -274,6 +274,7 @@ def test_a_memory_from_a_snapshot_answers_as_the_one_that_was_kept(stages: list[
         assert loaded.count_of(name) == folded.count_of(name) == (row.met if row else 0)
         if row:
             assert loaded.row(name) == row
+            assert loaded.question_of(name) == folded.question_of(name) == row.question
             assert loaded.sort_of(name) == folded.sort_of(name)
     assert len(loaded) == len(folded) and loaded.ids() == folded.ids()
     assert loaded.digest() == folded.digest()

@@ -19,7 +19,7 @@ from typing import NamedTuple, get_args
 from mage_es.engine.bench.webshop.catalogue import load_catalogue
 from mage_es.engine.bench.webshop.files import LICENCE, read_files
 from mage_es.engine.bench.webshop.goals import Goal, shuffled_goals, synthetic_goals
-from mage_es.engine.bench.webshop.nouns import Nouns, installed_nouns
+from mage_es.engine.bench.webshop.nouns import nouns_by_rule
 from mage_es.engine.bench.webshop.pages import Mode
 from mage_es.engine.bench.webshop.reference import solution
 from mage_es.engine.bench.webshop.reward import library
@@ -58,7 +58,7 @@ class WebShop:
     """Goals of a catalogue as episodes.
 
     [section 4, WebShop, the catalogue] Both RetroAgent's hundred products and the thousand that its code uses. Hashes
-    of the files, the seed and the tagger of nouns are in the run's first event.
+    of the files and the seed are in the run's first event.
     """
 
     licence = LICENCE
@@ -78,26 +78,24 @@ class WebShop:
         preset: ShopSetting = PAPER,
         by_product: bool = True,
         steps: int = STEPS,
-        nouns: Nouns | None = None,
     ) -> None:
         """Read the files of `data_dir/webshop` and make the goals; `seed` drives effective prices and price bounds.
 
-        `by_product`: all goals of a product are in one split. `nouns` finds the nouns of a name; None: spaCy if a model
-        is installed, else the rule. Raises `PrerequisiteError`: a file or a library is missing, or a file is malformed.
+        `by_product`: all goals of a product are in one split. Raises `PrerequisiteError`: a file or a library is
+        missing, or a file is malformed.
         """
         self.name = preset.name
         self._steps = steps
         library()  # now, not at the first purchase
-        nouns = nouns or installed_nouns()
         files, stream = read_files(self.name, data_dir), Random(seed)
         catalogue = load_catalogue(files.items, files.instructions, num_products=preset.num_products, stream=stream)
-        self.store = open_store(catalogue, nouns=nouns.find)
+        self.store = open_store(catalogue, nouns=nouns_by_rule)
         made = synthetic_goals(catalogue, files.instructions, stream)
         self.goals: Sequence[Goal] = shuffled_goals(made, stream)
         self._test = test_places(self.goals, preset.test_goals, stream=stream if by_product else None)
         shown = f"text mode, {steps} steps"
         made_by = f"synthetic goals, seed {seed}, {'by product' if by_product else 'by index'}"
-        told = (*files.hashes, preset.name, made_by, shown, f"nouns by {nouns.name}")
+        told = (*files.hashes, preset.name, made_by, shown, "nouns by rule")
         self.data_sha256 = hashlib.sha256("\n".join(told).encode()).hexdigest()
         self._made: dict[Split, tuple[Question, ...]] = {}
 

@@ -1,21 +1,15 @@
-"""The nouns of a product's name: by spaCy if one of its English models is installed, else by rule. By rule a noun is
-any word that is not a number, a function word, or a common adjective, adverb or verb, and does not end like an
-adjective; titles are mostly in title case, so a capitalised word after the first is a noun anyway, unless it is a
-function word. Buying exactly the wanted product gives the full type factor either way."""
+"""The nouns of a product's name, by a rule near what upstream's tagger finds: a noun is any word that is not a number,
+a function word, or a common adjective, adverb or verb, and does not end like an adjective; titles are mostly in title
+case, so a capitalised word after the first is a noun anyway, unless it is a function word. Buying exactly the wanted
+product gives the full type factor by any rule."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from importlib.util import find_spec
-from typing import NamedTuple
 
 NounFinder = Callable[[str], Sequence[str]]
 """From a name to its nouns in lower case, in order, duplicates included."""
-
-SPACY_MODELS = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_trf")
-"""Models that are looked for, upstream's first."""
 
 _TOKEN = re.compile(r"\d[\d.,]*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _ADJECTIVAL = ("ly", "able", "ible", "less", "ful", "ive", "ous")
@@ -53,37 +47,9 @@ _OTHER = """
 _OTHER_WORDS = frozenset(_OTHER.split())
 
 
-class Nouns(NamedTuple):
-    name: str
-    find: NounFinder
-
-
 def nouns_by_rule(name: str) -> list[str]:
     tokens = _TOKEN.findall(name)
     return [token.lower() for place, token in enumerate(tokens) if _is_noun(token, is_first=place == 0)]
-
-
-@lru_cache(maxsize=1)
-def installed_nouns() -> Nouns:
-    if find_spec("spacy") is not None:
-        for model in SPACY_MODELS:
-            if find_spec(model) is not None:
-                return _by_spacy(model)
-    return Nouns("rule", nouns_by_rule)
-
-
-def _by_spacy(model: str) -> Nouns:
-    from importlib import import_module
-
-    spacy = import_module("spacy")
-    tag = spacy.load(model)
-
-    @lru_cache(maxsize=10_000)
-    def find(name: str) -> tuple[str, ...]:
-        return tuple(token.text.lower() for token in tag(name) if token.pos_ in ("NOUN", "PROPN"))
-
-    version = getattr(getattr(tag, "meta", {}), "get", lambda *_: "")("version", "")
-    return Nouns(f"{model} {version}".strip(), find)
 
 
 def _is_noun(token: str, *, is_first: bool) -> bool:

@@ -19,7 +19,6 @@ from mage_es.engine.bench.webshop.benchmark import (
     test_places,
 )
 from mage_es.engine.bench.webshop.goals import Option
-from mage_es.engine.bench.webshop.nouns import Nouns, nouns_by_rule
 from mage_es.engine.bench.webshop.reference import solution
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.registry import open_benchmark
@@ -30,7 +29,6 @@ from mage_es.events.errors import PrerequisiteError
 from tests.engine.bench.webshop.small import DATA, ENTRIES, INSTRUCTIONS, catalogue, goal, needs_data, write_files
 
 test_places.__test__ = False  # type: ignore[attr-defined]
-BY_RULE = Nouns("rule", nouns_by_rule)
 SMALL = ShopSetting("webshop-100", None, 2)
 PRODUCTS = {product.asin: product for product in catalogue().products}
 LAMP = PRODUCTS["B000000115"]
@@ -39,13 +37,13 @@ LAMP = PRODUCTS["B000000115"]
 @pytest.fixture(scope="module")
 def paper() -> WebShop:
     """The paper's setting."""
-    return WebShop(42, DATA, preset=PAPER, nouns=BY_RULE)
+    return WebShop(42, DATA, preset=PAPER)
 
 
 @pytest.fixture(scope="module")
 def retroagent() -> WebShop:
     """RetroAgent's setting."""
-    return WebShop(42, DATA, preset=RETROAGENT, nouns=BY_RULE)
+    return WebShop(42, DATA, preset=RETROAGENT)
 
 
 def small(folder: Path) -> Path:
@@ -54,7 +52,7 @@ def small(folder: Path) -> Path:
 
 
 def test_a_question_shows_the_instruction_and_keeps_the_answer(tmp_path: Path) -> None:
-    benchmark = WebShop(1, small(tmp_path), preset=SMALL, by_product=False, nouns=BY_RULE)
+    benchmark = WebShop(1, small(tmp_path), preset=SMALL, by_product=False)
     evolution, test = benchmark.questions("evolution"), benchmark.questions("test")
     assert (len(evolution), len(test)) == (2, 2)
     assert [question.id for question in (*test, *evolution)] == [f"webshop-100-{at:04d}" for at in range(4)]
@@ -67,7 +65,7 @@ def test_a_question_shows_the_instruction_and_keeps_the_answer(tmp_path: Path) -
 
 
 def test_the_reference_solution_says_what_playing_it_says(tmp_path: Path) -> None:
-    benchmark = WebShop(1, small(tmp_path), preset=SMALL, by_product=False, nouns=BY_RULE)
+    benchmark = WebShop(1, small(tmp_path), preset=SMALL, by_product=False)
     question = benchmark.questions("evolution")[0]
     played = benchmark.environment(question)
     played.reset()
@@ -78,7 +76,7 @@ def test_the_reference_solution_says_what_playing_it_says(tmp_path: Path) -> Non
 
 
 def test_a_goal_that_its_own_product_does_not_meet_is_not_said_to_be_met(tmp_path: Path) -> None:
-    benchmark = WebShop(1, small(tmp_path), preset=SMALL, nouns=BY_RULE)
+    benchmark = WebShop(1, small(tmp_path), preset=SMALL)
     assert solution(benchmark.store, goal()).endswith("click[buy now]: Your score: 1")
     assert solution(benchmark.store, goal(price_upper=1.0)).endswith("click[buy now]: Your score: 0.75")
 
@@ -98,13 +96,13 @@ def test_a_goal_that_its_own_product_does_not_meet_is_not_said_to_be_met(tmp_pat
 def test_the_reference_solution_searches_in_the_words_of_the_instruction_else_by_title(
     tmp_path: Path, change: dict[str, object], first: str, second: str
 ) -> None:
-    benchmark = WebShop(1, small(tmp_path), preset=SMALL, nouns=BY_RULE)
+    benchmark = WebShop(1, small(tmp_path), preset=SMALL)
     lines = solution(benchmark.store, goal(**change)).splitlines()
     assert lines[0].startswith(first) and second in lines[1]
 
 
 def test_an_episode_can_be_shown_as_react_shows_it(tmp_path: Path) -> None:
-    benchmark = WebShop(1, small(tmp_path), preset=SMALL, by_product=False, nouns=BY_RULE)
+    benchmark = WebShop(1, small(tmp_path), preset=SMALL, by_product=False)
     question = benchmark.questions("test")[0]
     assert benchmark.environment(question, mode="react").reset().text.endswith("\n[Search]")
     assert benchmark.environment(question).reset().text.endswith(" [SEP] Search")
@@ -120,22 +118,21 @@ def test_a_library_that_is_missing_is_named_before_anything_is_played(
     for cached in (reward.library, search.language):
         cached.cache_clear()
     with pytest.raises(PrerequisiteError, match=rf"{name}.*python -m pip install 'mage-es\[benchmarks\]'$"):
-        WebShop(1, small(tmp_path), preset=SMALL, nouns=BY_RULE)
+        WebShop(1, small(tmp_path), preset=SMALL)
 
 
 @pytest.mark.paper("section 4, WebShop, the catalogue")
 def test_the_data_hash_follows_everything_that_decides_a_reward(tmp_path: Path) -> None:
     folder = small(tmp_path)
-    plain = WebShop(1, folder, nouns=BY_RULE).data_sha256
-    assert WebShop(1, folder, nouns=BY_RULE).data_sha256 == plain
+    plain = WebShop(1, folder).data_sha256
+    assert WebShop(1, folder).data_sha256 == plain
     others = [
-        WebShop(2, folder, nouns=BY_RULE),
-        WebShop(1, folder, nouns=BY_RULE, preset=RETROAGENT),
-        WebShop(1, folder, nouns=BY_RULE, by_product=False),
-        WebShop(1, folder, nouns=BY_RULE, steps=20),
-        WebShop(1, folder, nouns=Nouns("another", nouns_by_rule)),
+        WebShop(2, folder),
+        WebShop(1, folder, preset=RETROAGENT),
+        WebShop(1, folder, by_product=False),
+        WebShop(1, folder, steps=20),
     ]
-    assert len({plain, *(other.data_sha256 for other in others)}) == 6
+    assert len({plain, *(other.data_sha256 for other in others)}) == 5
 
 
 @pytest.mark.paper("section 4, WebShop, task types")
@@ -169,7 +166,7 @@ def measured(benchmark: WebShop, question: Question, value: object, *, strict: b
 
 
 def test_a_prediction_is_a_list_of_actions_or_a_text_with_one_on_each_line(tmp_path: Path) -> None:
-    benchmark = WebShop(1, small(tmp_path), preset=SMALL, by_product=False, nouns=BY_RULE)
+    benchmark = WebShop(1, small(tmp_path), preset=SMALL, by_product=False)
     question = benchmark.questions("evolution")[0]
     actions = [line.partition("]: ")[0] + "]" for line in question.solution.splitlines()]
     whole = measured(benchmark, question, actions)
@@ -186,7 +183,7 @@ def test_a_prediction_is_a_list_of_actions_or_a_text_with_one_on_each_line(tmp_p
 
 
 def test_the_total_is_the_task_score_and_the_means_over_what_was_bought(tmp_path: Path) -> None:
-    benchmark = WebShop(1, small(tmp_path), preset=SMALL, by_product=False, nouns=BY_RULE)
+    benchmark = WebShop(1, small(tmp_path), preset=SMALL, by_product=False)
     question = benchmark.questions("evolution")[0]
     whole = measured(benchmark, question, question.solution.splitlines())
     total = benchmark.total([(question, whole), (question, measured(benchmark, question, []))])

@@ -1,13 +1,10 @@
-"""Nouns of product names: the rule is near what the tagger of upstream finds, and a tagger is used if there is one."""
+"""Nouns of product names: the rule is near what the tagger of upstream finds."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-from mage_es.engine.bench.webshop.nouns import installed_nouns, nouns_by_rule
+from mage_es.engine.bench.webshop.nouns import nouns_by_rule
 
 SNEAKERS = "Mens D.O.N. Issue 2 Gca Basketball Sneakers Shoes Casual - Off White"
 CORD = "Saireed UL Listed 2 Prong Power Cord for JBL Bar 3.1 Bar 2.1 Channel 4K Ultra HD Soundbar"
@@ -56,30 +53,3 @@ def test_names_share_about_as_many_nouns_as_upstreams_tagger_finds(goal: str, bo
 )
 def test_what_is_no_number_function_word_or_adjective_is_a_noun(name: str, nouns: list[str]) -> None:
     assert nouns_by_rule(name) == nouns
-
-
-def test_without_spacy_the_rule_is_used() -> None:
-    installed_nouns.cache_clear()
-    if installed_nouns().name == "rule":
-        assert installed_nouns().find is nouns_by_rule
-
-
-def test_a_model_of_spacy_is_used_where_one_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "spacy.py").write_text(
-        "from types import SimpleNamespace as Part\n"
-        "TAGS = {'shirt': 'NOUN', 'Acme': 'PROPN', 'soft': 'ADJ'}\n"
-        "def load(name):\n"
-        "    def tag(text):\n"
-        "        return [Part(text=word, pos_=TAGS[word]) for word in text.split()]\n"
-        "    tag.meta = {'version': '3.8'}\n"
-        "    return tag\n"
-    )
-    (tmp_path / "en_core_web_sm.py").write_text("")
-    monkeypatch.syspath_prepend(tmp_path)
-    for name in ("spacy", "en_core_web_sm"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    installed_nouns.cache_clear()
-    found = installed_nouns()
-    installed_nouns.cache_clear()
-    assert found.name == "en_core_web_sm 3.8"
-    assert list(found.find("Acme soft shirt")) == ["acme", "shirt"]

@@ -48,7 +48,7 @@ class PairedNumbers(msgspec.Struct, frozen=True, kw_only=True):
     def interval_in_words(self) -> str:
         if self.low is None or self.high is None:
             return too_few(self.pairs)
-        return f"95 % {self.low:+.1f} to {self.high:+.1f}"
+        return f"{self.low:+.1f} to {self.high:+.1f}"
 
 
 class PairedEffect(PairedNumbers, frozen=True, kw_only=True):

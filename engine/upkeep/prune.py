@@ -65,7 +65,8 @@ class PruneGain(PairedNumbers, frozen=True, kw_only=True):
         )
         rest = self.questions - self.pairs
         missing = f" {rest} more questions were not asked again without all of them." if rest else ""
-        counted = f"{counted} ({self.interval_in_words()})"
+        level = "" if self.low is None else "95 % "
+        counted = f"{counted} ({level}{self.interval_in_words()})"
         return f"The same questions: {counted}.{missing} They chose what goes: an exam asks others."
 
 

@@ -142,7 +142,7 @@ def _answers(found: Sequence[AnswersDiff], title: str = "The same questions", wh
         )
         for each in found
     ]
-    columns = (what, "both", "right before", "after", "won", "lost", "points", "interval", "p")
+    columns = (what, "both", "right before", "after", "won", "lost", "points", "95 % interval", "p")
     return TextTable(title, columns, rows)
 
 

@@ -98,7 +98,7 @@ def _paired(found: PairedEffect | None) -> str:
     counted = f"{found.points:+.1f}, {found.won} won, {found.lost} lost of {found.pairs}"
     if found.low is None:
         return f"{counted}; {found.interval_in_words()}"
-    return f"{counted}, {found.interval_in_words()}, p {found.p:.2g}"
+    return f"{counted}, 95 % {found.interval_in_words()}, p {found.p:.2g}"
 
 
 def _split(found: SplitEffect, *, tossed: str = "") -> str:

@@ -5,11 +5,11 @@ Rules
       them: in exams, for anchors, for what the gate asks again, and in `ask`. A question to learn from is always asked,
       so that both answers to it are known: that of its nearest cases, none of which is its own, and the model's.
     - The record is kept by task type and by agreement, how many of the nearest cases have the answer of the very
-      nearest: the answer is less reliable if they disagree. A question is recalled if the nearest case was right at
-      least as often as the model on at least LEAST questions of the same agreement, and more often than the commonest
-      answer of all cases would be; if there are fewer questions, those of lesser agreement join them.
-    - An answer that is right no more often than the commonest says nothing about the question. Two of thirty are
-      luck, even if the model has but one: it may learn from more cases, which such an answer does not.
+      nearest: the answer is less reliable if they disagree. A question is recalled if the nearest case was right more
+      often than the model on at least LEAST questions of the same agreement; if there are fewer, those of lesser
+      agreement join them.
+    - Of two that are level the cheaper answers, but only if that is more than luck: the nearest case was right more
+      often than the commonest answer of all cases would be. Two of thirty each says nothing about either.
     - So a recalled question costs nothing, and the record that allows it compares both on the same questions.
 """
 
@@ -63,8 +63,9 @@ def is_recalled(setting: Setting, state: State, planned: QuestionPlanned) -> boo
         answered += record.answered
         if questions >= LEAST:
             break
-    is_as_good = questions >= LEAST and recalled >= answered
-    return is_as_good and recalled > questions * commonest_share(state, planned.task_type)
+    if questions < LEAST or recalled < answered:
+        return False
+    return recalled > answered or recalled > questions * commonest_share(state, planned.task_type)
 
 
 def commonest_share(state: State, task_type: str) -> float:

@@ -16,7 +16,7 @@ from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.players.prompts import json_block
-from mage_es.engine.rules.recall import LEAST, commonest_share
+from mage_es.engine.rules.recall import LEAST, nearest_answer
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Request
@@ -130,15 +130,16 @@ def test_a_model_is_asked_where_near_cases_mislead(tmp_path: Path) -> None:
     assert (report.recalled, report.correct) == (0, report.total)
 
 
-def test_a_model_is_asked_where_near_cases_are_right_no_more_often_than_the_commonest_answer(tmp_path: Path) -> None:
-    tasks = [{**task, "answer": f"shelf {place // 4 % 8}"} for place, task in enumerate(TASKS)]
+def test_a_model_that_is_level_with_near_cases_is_asked_where_neither_is_ever_right(tmp_path: Path) -> None:
+    tasks = [{**task, "answer": f"shelf {place // 4 % 6}"} for place, task in enumerate(TASKS)]
     run, report = examined(tmp_path, Learner(knows=False), tasks=tasks)
+    disagree, agree = open_run(run).state.recall.records()
+    assert agree.questions >= LEAST and (agree.recalled, agree.answered) == (0, 0) and disagree.recalled > 0
+    plans = LogReader(run.exams()[-1].log_path).of(QuestionPlanned)
+    by_recall = [plan for plan in plans if plan.routing_arm == "recall"]
+    assert 0 < report.recalled == len(by_recall) == report.total - report.execution_calls < report.total
     state = open_run(run).state
-    questions, recalled = (
-        sum(getattr(each, name) for each in state.recall.records()) for name in ("questions", "recalled")
-    )
-    assert questions >= LEAST and 0 < recalled < questions * commonest_share(state, "task")
-    assert report.recalled == 0 and report.execution_calls >= report.total
+    assert all(nearest.agreement == 1 for plan in by_recall if (nearest := nearest_answer(state, plan.memories)))
 
 
 def test_switched_off_nothing_is_compared_and_the_model_is_asked(tmp_path: Path) -> None:

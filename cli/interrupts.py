@@ -6,7 +6,6 @@ no call and does not look whether a stop was asked for, as when tasks are divide
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import signal
@@ -18,8 +17,6 @@ from mage_es.events.errors import Interrupted, Terminated
 
 _SIGNALS = {signal.SIGINT: "Ctrl-C again", signal.SIGTERM: "A second SIGTERM"}
 _ASKED = "\nFinishing the calls in flight, then stopping. {} stops now; nothing recorded is lost.\n"
-
-
 _TURN, _TURNS = 0.5, 2
 """Seconds between two looks at work that was asked to stop, and how many in a row it may show no sign."""
 
@@ -83,7 +80,11 @@ class Interrupts:
 
 def _is_waiting() -> bool:
     """Return whether the loop of this thread runs no task at the moment: it waits for calls."""
+    if "asyncio" not in sys.modules:  # which the commands without a loop are spared
+        return False
     try:
-        return asyncio.current_task() is None
-    except RuntimeError:  # there is no loop
+        from asyncio import current_task
+
+        return current_task() is None
+    except (ImportError, RuntimeError):  # it is being imported, or there is no loop
         return False

@@ -121,8 +121,9 @@ def _decided_again(reader: LogReader, config: Config, world: World) -> Iterator[
 
 
 def _drawn(reader: LogReader, config: Config, world: World) -> Setting | None:
-    """Return the setting with its questions in the order in which they are drawn, without any for a run that drew none
-    itself, or has erased ones. None if the seed divides them otherwise than the run did."""
+    """Return the setting with its questions in the order in which they are drawn; without any for a run that drew none
+    itself, or has erased some, which the guard may have asked. None if the seed divides them otherwise than the run
+    did."""
     begun = inheritance(reader)
     if (begun and begun.is_served) or any(q.subject.startswith(ERASED) for q in all_questions(world.benchmark)):
         return world.setting._replace(evolution=())
@@ -149,7 +150,7 @@ def _otherwise(setting: Setting, state: State, event: Event) -> str:
             coin = 0.0 if setting.reproves(event.iteration) else config.coin
             if event.coin != coin:
                 return f"coin is {coin:g}, and {event.question_id} was planned with {event.coin:g}"
-        case GuardDecided(iteration=k) if not setting.is_served:  # a publish asks the guard about each proposal
+        case GuardDecided(iteration=k) if setting.evolution:  # a publish asks the guard about each proposal
             decided = _made(GuardDecided, take_snapshot(setting, state, TakeSnapshot(k)))
             if decided != event:
                 ours, told = (f"{each.verdict} (drop {each.drop:g})" for each in (decided, event))

@@ -15,11 +15,12 @@ import pytest
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.histories.effect import effect
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.memories import report_of
 from mage_es.engine.run.world import state_of
 from mage_es.engine.upkeep.memory import curate
+from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.viewing import chunks, reading
 from mage_es.engine.viewing.askings import DECIDED, SAME
 from mage_es.engine.viewing.chunks import Viewed
@@ -206,11 +207,14 @@ def test_the_index_says_which_checks_the_run_passes(examined: Run) -> None:
     assert [check["name"] for check in row["checks"]] == [check.name for check in told.checks]
 
 
-def test_a_long_log_is_verified_beside_its_export(examined: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    (apart,) = table(Viewed(examined), "verify")
-    monkeypatch.setattr(reading, "EXACT", examined.events - 1)
-    viewed = Viewed(examined, whole=True)
-    assert table(viewed, "verify") == [apart] and not index_of(viewed)["exact"]
+def test_a_long_log_is_verified_beside_its_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [{"question": f"How much is {a} plus {b}?", "answer": str(a + b)} for a in range(3, 12) for b in range(6)]
+    config = Config(benchmark="sums", execution="builtin/analogist", iterations=1, pool=8, anchors=6, held_out=12)
+    run = find_run(tmp_path, evolve(config, tasks=tasks, scorer="number", runs_dir=tmp_path).run_id)
+    (apart,) = table(Viewed(run), "verify")
+    monkeypatch.setattr(reading, "EXACT", run.events - 1)
+    viewed = Viewed(run, whole=True)
+    assert apart["ok"] and table(viewed, "verify") == [apart] and not index_of(viewed)["exact"]
 
 
 def test_quarantine_and_release_end_and_begin_what_holds_of_a_memory(copied: Run) -> None:

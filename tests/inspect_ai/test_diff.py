@@ -39,7 +39,7 @@ def test_the_same_samples_are_paired_with_the_exact_sign_test(tmp_path: Path) ->
     [found] = report.answers
     assert (found.what, found.total, found.before, found.after) == ("match", 11, 2, 8)
     assert found.won == tuple(f"sum-{k}" for k in range(4, 10)) and found.lost == ()
-    assert found.interval.p == 2 / 2**6
+    assert found.numbers.p == 2 / 2**6
     assert (report.only_before, report.only_after) == (("sum-1",), ("sum-13", "sum-14", "sum-15"))
 
 
@@ -48,7 +48,7 @@ def test_two_exams_of_a_run_give_the_numbers_of_the_runs_own_diff(run: Run, logs
     own = next(each for each in diff(run, run, at=("start", "latest")).answers if each.what == "exam")
     assert (found.total, found.before, found.after) == (own.total, own.before, own.after)
     assert ({*found.won}, {*found.lost}) == ({*own.won}, {*own.lost})
-    assert found.interval == own.interval and found.won
+    assert found.numbers == own.numbers and found.won
 
 
 def test_samples_of_one_id_that_ask_something_else_are_not_compared(tmp_path: Path, logs: Path) -> None:

@@ -209,7 +209,7 @@ class Settings:
         )
 
     def config(self, *, benchmark: str | None = None) -> Config:
-        """Return the configuration of a new run, by default of `benchmark`. Raises `UsageError`."""
+        """Return the configuration of a new run; `benchmark` is used if none is named. Raises `UsageError`."""
         values = {name: self.entries[name].value for name in Config.__struct_fields__}
         values["benchmark"] = values["benchmark"] or benchmark
         if values["benchmark"] is None:

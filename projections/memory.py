@@ -127,10 +127,15 @@ class _Part:
         sizes = list(map(len, _raws.decode(packed)))
         return array("q", accumulate(sizes, initial=len(packed) - sum(sizes)))
 
+    @cached_property
+    def ids(self) -> list[str]:
+        """The ids in a snapshot's piece, sorted."""
+        return list(self.sorts)
+
     def _row(self, name: str) -> _Row:
         if self._packed is None:
             return self.rows[name]
-        place = bisect_left(list(self.sorts), name)
+        place = bisect_left(self.ids, name)
         return memoryview(self._packed)[self.ends[place] : self.ends[place + 1]]
 
     def put(self, name: str, sort: Sort, row: _Row) -> None:

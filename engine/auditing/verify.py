@@ -132,12 +132,13 @@ def verified(
         return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
     until = verdict.search.found.seq if verdict.search and verdict.search.found else 0
     until = max([until, *(each.checkpoint.size for each in kept)])
+    exams = exam_rows(run, reader)
     return VerifyReport(
         run_id=run.id,
         head=verdict.head.chain,
         checks=tuple(checks),
-        exams=exam_rows(run, reader),
-        grounds=grounds_of(checks, signed, run, reader, kept=until, known=known),
+        exams=exams,
+        grounds=grounds_of(checks, signed, run, reader, exams=exams, kept=until, known=known),
     )
 
 

@@ -247,7 +247,7 @@ def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...]
 
 
 def _changed(was: State, now: State) -> Iterator[tuple[Fate, Mapping[str, _Sort]]]:
-    """Yield what became of things learned that differ, and the sort of each by its id."""
+    """Yield how learned things differ, and the sort of each by its id."""
     both = set[str]()
     for before, after in was.memory.unlike(now.memory):
         both |= before.keys() & after.keys()
@@ -268,7 +268,7 @@ def _without(sorts: Mapping[str, _Sort], others: Mapping[str, _Sort]) -> Mapping
 
 
 def _fate(was: State, now: State, name: str) -> Fate | None:
-    """Return what became of something that both sides have, None if it is what it was."""
+    """Return how something that both sides have has changed; None if it has not."""
     then, status = status_of(was, name), status_of(now, name)
     if then == status:
         return None

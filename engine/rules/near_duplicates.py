@@ -43,7 +43,7 @@ def question_hash(normalised: str) -> str:
 
 
 def shingle_run(text: str) -> list[str]:
-    """Return every run of five words of a text, in order; a shorter text is its own only shingle.
+    """Return every run of five words of a text, in order; a shorter text is one shingle.
 
     Words are those of the normal form, without punctuation at either end.
     """
@@ -214,7 +214,7 @@ class ExactIndex(Generic[Piece]):
 
     def near(self, run: Sequence[Piece], *, but: Callable[[int], bool] = lambda place: False) -> Iterator[int]:
         """Yield the position of every question that some passage of a text nearly duplicates, in no particular order,
-        without those that are `but`."""
+        except those for which `but` holds."""
         pieces = frozenset(run)
         for place in {place for piece in self._needing.keys() & pieces for place in self._needing[piece]}:
             question = self._questions[place]

@@ -63,7 +63,7 @@ def require_prices(limits: Limits, prices: Prices, models: Mapping[str, str]) ->
 
 
 class Budget:
-    """The budget of a run, and how much of it is spent; `counting` describes what it covers, if not just the run."""
+    """A budget, and how much of it is spent."""
 
     def __init__(self, limits: Limits, prices: Prices, ledger: Ledger) -> None:
         self._limits, self._prices = limits, prices
@@ -99,7 +99,7 @@ class Budget:
     def holding(
         self, model: str, request: Request, *, in_batch: bool = False
     ) -> Iterator[Callable[[Completion], None]]:
-        """Reserve what a call may cost while it is made; the block gets a function that books its reply.
+        """Reserve what a call may cost while it is made. The block is given a function that books the reply.
 
         Raises:
             BudgetReached: The call could take the run over its budget.

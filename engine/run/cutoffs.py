@@ -23,7 +23,8 @@ def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool
     Missing anchors matter only to the guard, and a baseline has no guard.
     """
     sizes, found = {split.split: split.size for split in splits}, []
-    if (held_out := sizes["held_out"]) < config.held_out != _DEFAULT:
+    held_out = sizes["held_out"]
+    if config.held_out != _DEFAULT and held_out < config.held_out:
         found.append(f"{held_out} questions are held out, not the {config.held_out} of --held-out: there are no more.")
     if has_guard and config.guard == "paired" and (anchors := sizes["anchors"]) < config.anchors:
         most = f"at most {ANCHOR_SHARE:.0%} of the evolution questions are taken"

@@ -117,7 +117,7 @@ class Journal:
     ) -> None:
         """`say` is called when recording stops and when it resumes."""
         self.problem = ""
-        """Why nothing is recorded at present; empty while everything is."""
+        """Why nothing is being recorded; "" while everything is."""
         self.lost = 0
         """How many entries were not recorded since then."""
         self._log, self._state, self._lock = log, state, lock

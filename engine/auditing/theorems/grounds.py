@@ -16,8 +16,8 @@ import msgspec
 
 from mage_es.engine.auditing.theorems.log import REPAIRS, SIGNED
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exams import recalled_in
 from mage_es.engine.seams.check import Check
+from mage_es.engine.verbs.summary import ExamRow
 from mage_es.events.care import HeadsVerdict
 from mage_es.events.care.notes import LOG, Verifier
 from mage_es.events.errors import LogError
@@ -45,7 +45,14 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grounds_of(
-    checks: Sequence[Check], signed: HeadsVerdict, run: Run, reader: LogReader, *, kept: int, known: Sequence[Verifier]
+    checks: Sequence[Check],
+    signed: HeadsVerdict,
+    run: Run,
+    reader: LogReader,
+    *,
+    exams: Sequence[ExamRow],
+    kept: int,
+    known: Sequence[Verifier],
 ) -> tuple[Ground, ...]:
     """Return a row for each claim. `kept` is the event of a head that was kept elsewhere (0: none), `known` are trusted
     keys."""
@@ -54,7 +61,7 @@ def grounds_of(
         *proved,
         _ground("nothing was removed from the end or replaced", "a head you kept", _whole(checks, signed, kept, known)),
         _ground("gold and registration were there before the exams", "a head you kept", _before(signed, reader)),
-        *(_ground(claim, "belief", state) for claim, state in _believed(signed, run, reader)),
+        *(_ground(claim, "belief", state) for claim, state in _believed(signed, run, reader, exams)),
     ]
     order = ("recomputed", "a head you kept", "belief")
     return tuple(sorted(grounds, key=lambda ground: order.index(ground.rests_on)))
@@ -101,16 +108,14 @@ def _before(signed: HeadsVerdict, reader: LogReader) -> str:
     return f"if you kept the head after event {first.seq}" + (f"; a witness saw it {_moment(seen)}" if seen else "")
 
 
-def _believed(signed: HeadsVerdict, run: Run, reader: LogReader) -> Iterator[tuple[str, str]]:
-    calls, recalled = Counter[str](), 0
+def _believed(signed: HeadsVerdict, run: Run, reader: LogReader, exams: Sequence[ExamRow]) -> Iterator[tuple[str, str]]:
+    calls, recalled = Counter[str](), sum(row.recalled or 0 for row in exams)
     for part in (run, *run.exams(), run.reasked):
         with suppress(LogError):  # the check of an exam, or of what was asked again, says so
             if not part.events:
                 continue
-            log = LogReader(part.log_path)
-            events = log.events({ModelCalled: ("model",)})
+            events = LogReader(part.log_path).events({ModelCalled: ("model",)})
             calls += Counter(event.model for _, event in events if isinstance(event, ModelCalled))
-            recalled += recalled_in(log)
     asked = ", ".join(f"{count} calls of {model}" for model, count in sorted(calls.items())) or "no call in these logs"
     without = f"; {recalled} answers of exams are of no model: they were recalled from the nearest cases"
     yield "the models really gave these replies", f"{asked}{without if recalled else ''}"

@@ -27,6 +27,7 @@ from mage_es.engine.auditing.theorems.reasked import NAME as ASKED_AGAIN
 from mage_es.engine.auditing.theorems.reasked import AskedTogether, asked_again
 from mage_es.engine.auditing.theorems.recount import BOUND, CheckBasis, Recount
 from mage_es.engine.benchmarks.registry import reopening
+from mage_es.engine.config import parse
 from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.run.directory import Run
@@ -39,7 +40,7 @@ from mage_es.engine.run.world import World, first_event, held_out_sample, reopen
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.environment import is_sequential
-from mage_es.engine.session.reasking import replies_of
+from mage_es.engine.session.reasking import names_again, replies_of
 from mage_es.events.errors import LogDamaged, LogError, PrerequisiteError, UsageError
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
@@ -47,11 +48,9 @@ from mage_es.events.vocabulary import (
     AnswerUnanswered,
     ExamOpened,
     ExamRejudged,
-    ModelCalled,
     QuestionPlanned,
     Record,
     RunStarted,
-    Tier,
 )
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
@@ -144,10 +143,8 @@ class _Again:
 
     def __init__(self, run: Run, reader: LogReader, given: CheckBasis) -> None:
         self.asked, self._problem, self._seq = list(asked_again(run, reader)), "", 0
-        names: dict[Tier, str] = {"execution": first_event(reader).execution_model}
-        for _, call in reader.events({ModelCalled: ("tier", "model")}):
-            if isinstance(call, ModelCalled) and call.tier == "judge":
-                names["judge"] = call.model
+        started = first_event(reader)
+        names = names_again(started, parse(started.config).judge)
         replies = replies_of(run, reader, names) if self.asked else {}
         given = msgspec.structs.replace(given, rebuilt=None)
         self._answers = Recount(given, execution=names["execution"], replies=replies)

@@ -1,7 +1,7 @@
 """The table of commands: the kernel's own, and those that wings and other packages offer by entry point."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -20,7 +20,7 @@ from mage_es.cli.completion import InstallOption
 from mage_es.cli.entries import CommandEntry, GroupEntry
 from mage_es.cli.help import PanelledGroup
 from mage_es.cli.options import examples
-from mage_es.engine.seams.plugins import load, plugins
+from mage_es.engine.seams.plugins import faulty, load, plugins
 from mage_es.events.errors import MageError
 
 app = typer.Typer(
@@ -69,14 +69,27 @@ KERNEL = (
 )
 
 
-def _all() -> Iterator[CommandEntry | GroupEntry]:
-    yield from KERNEL
-    for wing in plugins("mage_es.commands"):
+def _all() -> Mapping[str, CommandEntry | GroupEntry]:
+    """Return the commands by their word: the kernel's, the wings', then those of other packages with other words."""
+    commands = {each.word: each for each in KERNEL}
+    for name in plugins("mage_es.commands"):
         try:
-            yield from load("mage_es.commands", wing)
+            for each in _offered(name):
+                if commands.setdefault(each.word, each) is not each:
+                    raise faulty("mage_es.commands", name, f"offers a command {each.word!r}, which there is already")
         except MageError as error:  # another package's fault must not take our commands away
             print(f"mage-es: {error}", file=sys.stderr)
+    return commands
 
 
-for command in sorted(_all(), key=lambda each: each.rank):
+def _offered(name: str) -> Sequence[CommandEntry | GroupEntry]:
+    """Return the commands of a wing or of another package. Raises the error of `faulty` for anything else."""
+    offered = load("mage_es.commands", name)
+    entries = offered if isinstance(offered, Sequence) else ()
+    if not (entries and all(isinstance(each, CommandEntry | GroupEntry) for each in entries)):
+        raise faulty("mage_es.commands", name, "is not a sequence of `CommandEntry`s (mage_es/cli/entries.py)")
+    return entries
+
+
+for command in sorted(_all().values(), key=lambda each: each.rank):
     command.add_to(app)

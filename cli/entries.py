@@ -20,9 +20,14 @@ class CommandEntry(NamedTuple):
     examples: str
     name: str | None = None
 
+    @property
+    def word(self) -> str:
+        """What the user types after `mage-es`."""
+        return self.name or self.function.__name__
+
     def add_to(self, app: typer.Typer) -> None:
-        name, about = self.name or self.function.__name__, self.function.__doc__
-        made = app.command(name, cls=PanelledCommand, help=about, epilog=self.examples, rich_help_panel=self.panel)
+        about, panel = self.function.__doc__, self.panel
+        made = app.command(self.word, cls=PanelledCommand, help=about, epilog=self.examples, rich_help_panel=panel)
         made(lambda: self.function)
 
 
@@ -32,10 +37,10 @@ class GroupEntry:
     def __init__(
         self, panel: str, rank: int, name: str, help: str, **commands: tuple[Callable[..., None], str]
     ) -> None:
-        self.panel, self.rank, self.name, self.help, self.commands = panel, rank, name, help, commands
+        self.panel, self.rank, self.word, self.help, self.commands = panel, rank, name, help, commands
 
     def add_to(self, app: typer.Typer) -> None:
         group = typer.Typer(cls=PanelledGroup, help=self.help, no_args_is_help=True)
         for word, (function, examples) in self.commands.items():
             CommandEntry(COMMANDS[-1], self.rank, function, examples, word).add_to(group)
-        app.add_typer(group, name=self.name, rich_help_panel=self.panel)
+        app.add_typer(group, name=self.word, rich_help_panel=self.panel)

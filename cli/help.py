@@ -31,8 +31,11 @@ _Records = Iterable[tuple[str, str]]
 class PanelledCommand(TyperCommand):
     """A command whose callback, until its options are needed, has none itself and returns the function that has."""
 
+    _is_read = False
+
     def get_params(self, ctx: Any) -> Any:
-        if not self.params and self.callback:
+        if not self._is_read and self.callback:
+            self._is_read = True
             function = CommandInfo(callback=self.callback())
             whole = get_command_from_info(function, pretty_exceptions_short=False, rich_markup_mode=None)
             self.params, self.callback = whole.params, whole.callback

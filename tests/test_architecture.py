@@ -66,8 +66,8 @@ IMPURE_MODULES = {"time", "random", "uuid", "os", "socket", "subprocess", "async
 WRITERS = {"projections.lance", "projections.snapshot_files"}
 """Projections whose business is to write what can be rebuilt."""
 OUTSIDE = re.compile(
-    r"time\.(?!strptime$)\w+|(datetime\.)*(now|utcnow|today)|random\.(?!Random$)\w+|(uuid|secrets)\.\w+"
-    r"|os\.(environ|getenv|urandom)|np\.random\.(?!Generator$|Philox$)\w+"
+    r"time\.(?!strptime$)\w+|(\w+\.)*(now|utcnow|today)|random\.(?!Random$)\w+|(uuid|secrets)\.\w+"
+    r"|os\.(environb?|getenvb?|urandom)|np\.random\.(?!Generator$|Philox$)\w+"
 )
 """What differs from one moment, process or machine to the next. Dice with a seed do not."""
 SHELL = {

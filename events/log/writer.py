@@ -171,7 +171,7 @@ class Log:
         return self._fs.free_space(self._layout.path)
 
     def seal_texts_of(self, subjects: Collection[str]) -> None:
-        """Seal every text that is private to these subjects (facts/private.py); none is recorded unsealed."""
+        """Record every text that is private to one of these subjects (facts/private.py) encrypted."""
         self.keys = make_keys(self._layout.path, subjects) if subjects else None
 
     # ------------------------------------------------------------ appending

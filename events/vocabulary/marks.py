@@ -102,7 +102,7 @@ class SnapshotTaken(Event, frozen=True, kw_only=True, tag="snapshot.taken"):
 
 
 class SlotsRolledBack(Event, frozen=True, kw_only=True, tag="slots.rolled_back"):
-    """The mutable slots are set back to the snapshot of `to_iteration`; nothing else changes."""
+    """The mutable slots are set back to the snapshot of `to_iteration`; this event changes nothing else."""
 
     iteration: int
     to_iteration: int

@@ -64,3 +64,44 @@ def test_an_unknown_command_is_a_usage_error_with_the_near_match(mage: Callable[
     outcome = mage("evolv")
     assert (outcome.code, outcome.out) == (2, "")
     assert "'evolve'" in outcome.err
+
+
+PLUGIN = """
+from mage_es.cli.entries import CommandEntry
+
+def hello() -> None:
+    '''Say hello.'''
+    print("hello from afar")
+
+def evolve() -> None:
+    '''Evolve something else.'''
+    print("not ours")
+
+GOOD = (CommandEntry("Look", 15, hello, "mage-es hello"),)
+OURS = (CommandEntry("Learn", 999, evolve, "mage-es evolve"),)
+ALONE = CommandEntry("Look", 15, hello, "mage-es hello")
+"""
+
+
+@pytest.mark.parametrize(
+    ("offered", "words", "out", "err"),
+    [
+        ("GOOD", "hello", "hello from afar\n", ""),
+        ("GOOD", "hello --help", "Say hello.", ""),
+        ("OURS", "evolve --help", "a frozen learner", "offers a command 'evolve', which there is already"),
+        ("ALONE", "--version", "mage-es ", "is not a sequence of `CommandEntry`s"),
+        ("hello", "--version", "mage-es ", "is not a sequence of `CommandEntry`s"),
+    ],
+    ids=["runs", "helps", "has a name of ours", "is no sequence", "is a function"],
+)
+def test_a_command_of_another_package_is_added_and_takes_nothing_of_ours_away(
+    tmp_path: Path, offered: str, words: str, out: str, err: str
+) -> None:
+    (tmp_path / "afar.py").write_text(PLUGIN)
+    info = tmp_path / "afar-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: afar\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[mage_es.commands]\nafar = afar:{offered}\n")
+    place: dict[str, Any] = {"env": {**os.environ, "PYTHONPATH": str(tmp_path)}, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-m", "mage_es", *words.split()], check=True, **place)
+    assert out in done.stdout and (err in done.stderr if err else not done.stderr)

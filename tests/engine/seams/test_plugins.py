@@ -312,7 +312,7 @@ def test_another_packages_commands_that_fail_leave_ours_and_are_named(
 ) -> None:
     install(FAULTY, group="commands", mapped="my_plugin:MISSING")
     ours = [*app.KERNEL]
-    assert [*app._all()][: len(ours)] == ours
+    assert [*app._all().values()][: len(ours)] == ours
     assert "mapped (my_plugin:MISSING, of my-plugin) cannot be imported" in capsys.readouterr().err
 
 

@@ -26,6 +26,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
+from mage_es.engine.exports.event_files import new_folder
 from mage_es.engine.exports.hf_card import (
     ANSWERS,
     GOLD,
@@ -49,7 +50,6 @@ from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events import vocabulary as v
-from mage_es.events.care.export import new_folder
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.facts.private import quotes_erased
 from mage_es.events.log import LogReader

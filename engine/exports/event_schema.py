@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
+from mage_es.engine.exports.meanings import meanings_of
 from mage_es.events.facts import Event, Part, plain, tag_of
-from mage_es.events.facts.meanings import meanings_of
 from mage_es.events.facts.shapes import Shape, shapes_of
 from mage_es.events.segments import schema
 from mage_es.events.segments.columns import VECTOR, arrow_type

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.upkeep.objects import Objects, ObjectSource, create_once
 from mage_es.events.disk.documents import pack, unpack
-from mage_es.events.disk.objects import Objects, ObjectSource, create_once
 from mage_es.events.errors import LogDamaged, PrerequisiteError
 
 _NUMBERED = re.compile(r"whole/(\d{8})")

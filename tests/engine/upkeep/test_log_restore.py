@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.events.care import CompleteBackup, back_up, complete, item_of, restore, verify_log
-from mage_es.events.disk import FolderObjects, Head, LocalFileSystem
+from mage_es.engine.upkeep.log_backup import back_up
+from mage_es.engine.upkeep.log_restore import restore
+from mage_es.engine.upkeep.manifest import CompleteBackup, complete, item_of
+from mage_es.engine.upkeep.objects import FolderObjects
+from mage_es.events.care import verify_log
+from mage_es.events.disk import Head, LocalFileSystem
 from mage_es.events.errors import LogDamaged, PrerequisiteError
 from mage_es.events.log import Log, LogReader
 from tests.events.samples import abandon, bits, clock, judged, remembered

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from mage_es.events.care import FORMATS, export
-from mage_es.events.care.export_schema import arrow_schema, column_of
+from mage_es.engine.exports.event_files import FORMATS, export
+from mage_es.engine.exports.event_schema import arrow_schema, column_of
+from mage_es.engine.exports.meanings import meanings_of
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.facts import plain
-from mage_es.events.facts.meanings import meanings_of
 from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.segments import schema

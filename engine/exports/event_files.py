@@ -27,7 +27,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mage_es.events.care import export_schema
+from mage_es.engine.exports import event_schema
 from mage_es.events.errors import UsageError
 from mage_es.events.facts import Event, Record, plain
 from mage_es.events.facts.shapes import shapes_of
@@ -90,14 +90,14 @@ def _export(reader: LogReader, target: Path, *, format: ExportFormat, until: int
         for record in reader.records(since=1, until=until):
             cls = type(record.event)
             types.add(cls)
-            name = export_schema.file_of(cls, format)
+            name = event_schema.file_of(cls, format)
             # A file per type that occurs, opened when its first event comes.
             if name not in files:
                 files[name] = opened.enter_context(_OPENERS[format](target / name, cls))
             files[name](record)
             rows[name] += 1
     about = f"Events 1 to {until} of the log, as {format}."
-    page = export_schema.described(
+    page = event_schema.described(
         types, reader.vocabulary.meanings, format=format, title=f"Events of {reader.run}", about=about
     )
     (target / "SCHEMA.md").write_text(page, encoding="utf-8")
@@ -106,7 +106,7 @@ def _export(reader: LogReader, target: Path, *, format: ExportFormat, until: int
 
 @contextmanager
 def _parquet(path: Path, cls: type[Event]) -> Iterator[_Add]:
-    schema_of_file, batch = export_schema.arrow_schema(cls), list[Record]()
+    schema_of_file, batch = event_schema.arrow_schema(cls), list[Record]()
 
     def add(record: Record) -> None:
         batch.append(record)
@@ -140,7 +140,7 @@ def _csv(path: Path, cls: type[Event]) -> Iterator[_Add]:
 
     with path.open("w", encoding="utf-8", newline="") as file:
         write = csv.writer(file, lineterminator="\n").writerow
-        write([*plain.HEADER, *map(export_schema.column_of, cls.__struct_fields__)])
+        write([*plain.HEADER, *map(event_schema.column_of, cls.__struct_fields__)])
         yield add
 
 

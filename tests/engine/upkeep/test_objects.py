@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.events.disk import FolderObjects, LocalFileSystem, Objects, S3Objects, create_once
+from mage_es.engine.upkeep.buckets import S3Objects
+from mage_es.engine.upkeep.objects import FolderObjects, Objects, create_once
+from mage_es.events.disk import LocalFileSystem
 from mage_es.events.errors import PrerequisiteError, SequenceConflict
 from tests.events.bucket import bucket
 

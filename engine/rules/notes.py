@@ -12,27 +12,24 @@ Rules
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple, cast
 
 from mage_es.engine.rules.forms import USUAL, WORKED, form_of
 from mage_es.engine.rules.ingredients import (
     ASKS,
     CASES,
-    CaseParts,
     Near,
     as_lines,
     as_turns,
-    cases_of,
     nearest_last,
     noted,
     remembered,
 )
-from mage_es.engine.rules.prompt import BARE, NOTES, QUESTION, headed, inert, render_known, render_sections
+from mage_es.engine.rules.prompt import BARE, NOTES, QUESTION, headed, render_known
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.model import BETWEEN_TURNS
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import ServedLayout, Span
 from mage_es.projections.fold import State
 
@@ -77,14 +74,6 @@ class Note(NamedTuple):
 NOTHING = Note("", ())
 
 
-class NoteParts(NamedTuple):
-    """What a note shows, for programs that lay it out themselves: the cases, and the text of everything else (or
-    "")."""
-
-    cases: tuple[CaseParts, ...]
-    text: str
-
-
 class NoteBounds(NamedTuple):
     """The limits of a note: the least cosine of a memory ("auto": as measured; 0: no limit), the task types that get a
     note (empty: all), the most tokens, turns included, by an upper estimate (0: no limit), and the form of its cases
@@ -97,23 +86,6 @@ class NoteBounds(NamedTuple):
 
 
 DEFAULT_BOUNDS = NoteBounds()
-
-
-def bounds_of(
-    min_similarity: MinSimilarity, task_types: Collection[str], max_note_tokens: int, layout: str = ""
-) -> NoteBounds:
-    """Raises `UsageError` for an invalid bound."""
-    if min_similarity != "auto" and not (isinstance(min_similarity, int | float) and 0 <= min_similarity <= 1):
-        raise UsageError(f"min_similarity is {min_similarity!r}: give auto, or a cosine between 0 (off) and 1.")
-    if max_note_tokens < 0:
-        raise UsageError(f"max_note_tokens is {max_note_tokens}: give a number of tokens, or 0 for no limit.")
-    if isinstance(task_types, str):
-        raise UsageError(f"task_types is the text {task_types!r}: give a list of names.")
-    if layout not in ("", *get_args(ServedLayout)):
-        raise UsageError(
-            f"layout is {layout!r}: give turns, lines or sections, or omit it to use the layout of the run."
-        )
-    return NoteBounds(min_similarity, tuple(task_types), max_note_tokens, cast(ServedLayout | Literal[""], layout))
 
 
 def kept_within(state: State, memories: Mapping[str, float], layout: CaseLayout, most: int) -> tuple[str, ...]:
@@ -142,14 +114,6 @@ def note_of(state: State, memories: Collection[str], layout: CaseLayout) -> Note
     """Return the note that shows these memories, `NOTHING` without any. Raises `KeyError` for an unknown id."""
     note, spans = _rendered(state, memories, layout)
     return note._replace(memories=tuple(span.source.removeprefix("memory/") for span in spans))
-
-
-def parts_of(state: State, memories: Collection[str], layout: CaseLayout) -> NoteParts:
-    """Return what the note of these memories shows, in its order and as inert."""
-    cases = cases_of(map(state.memory.row, memories), is_bare=layout.is_bare)
-    titled = {title: quotes for title, quotes in remembered(state, memories, BARE).items() if title not in CASES}
-    text, _ = render_sections(noted(titled), preface=layout.preface)
-    return NoteParts(tuple(CaseParts(case.memory_id, *map(inert, case[1:])) for case in cases), text.strip())
 
 
 def _rendered(state: State, memories: Collection[str], layout: CaseLayout) -> tuple[Note, tuple[Span, ...]]:

@@ -423,16 +423,6 @@ def nearest_of(memory: Memory, task_type: str, vectors: Vectors, question_ids: S
     return [float(each) for each in nearest]
 
 
-def nearest_of_others(memory: Memory, task_type: str, most: int) -> list[float]:
-    """Return for a sample of at most `most` memories of a task type's cases the cosine of the nearest of another
-    question."""
-    if not (drawn := sampled(memory, task_type, most)):
-        return []
-    vectors = np.stack([case.vector for case in drawn])
-    nearest = nearest_of(memory, task_type, vectors, [case.question_id for case in drawn])
-    return [each for each in nearest if each > -1]
-
-
 def _is_case(rows: Slice, row: int) -> bool:
     """Return whether this is a memory of one question, not a type strategy, whose text is unlike any question."""
     return rows.kinds[row] != "type_strategy"

@@ -10,7 +10,6 @@ from functools import cached_property
 from math import isfinite
 from operator import itemgetter
 from pathlib import Path
-from threading import Lock
 from typing import NamedTuple
 
 import msgspec
@@ -37,13 +36,10 @@ from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import chat_of
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
-from mage_es.events.log.markers import Marker
 from mage_es.events.vocabulary import IterationClosed, Phase, QuestionPlanned
 from mage_es.projections.fold import State
 
 _FIRST = "What is first looked up is computed then."
-_KEPT = 4
-"""How many closed iterations' states of a served run are kept."""
 
 
 class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
@@ -275,26 +271,6 @@ class FrozenRun:
             return self.world.typing.predict([asked.question], self._induced, ids=[asked.id])[0]
         self.require_task_type(named)
         return named
-
-
-class FrozenRuns:
-    """The states of a served run's closed iterations, for any number of threads. The newest few are kept; an older one
-    is folded from the log again, which takes time."""
-
-    def __init__(self, run: Run, world: World, bounds: NoteBounds) -> None:
-        self._run, self._world, self._bounds = run, world, bounds
-        self._folding, self._kept = Lock(), dict[int, FrozenRun]()
-
-    def at(self, iteration: int) -> FrozenRun:
-        if found := self._kept.get(iteration):
-            return found
-        with self._folding:
-            if iteration not in self._kept:
-                name, reader = str(Marker("iteration", iteration)), LogReader(self._run.log_path)
-                state = state_of(self._run, reader, until=reader.resolve(name))
-                newest = dict(sorted(self._kept.items())[1 - _KEPT :])
-                self._kept = {**newest, iteration: FrozenRun(self._run, name, self._world, state, self._bounds)}
-            return self._kept[iteration]
 
 
 def freeze(

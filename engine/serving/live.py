@@ -36,8 +36,9 @@ from mage_es.engine.run.memories import MemoryReport, curations, item_of, report
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
-from mage_es.engine.served.frozen import FrozenRun, FrozenRuns, question_of
+from mage_es.engine.served.frozen import FrozenRun, question_of
 from mage_es.engine.served.inferences import InferenceReport, Recorded, explained, has_session, not_recorded, recorded
+from mage_es.engine.serving.frozen_runs import FrozenRuns
 from mage_es.engine.serving.journal import RETRY_S, Health, Journal, Recording
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publish import Published, publish_beside

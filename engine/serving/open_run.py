@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from mage_es.engine.rules.notes import MinSimilarity, bounds_of
+from mage_es.engine.rules.notes import MinSimilarity
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.served.frozen import freeze
+from mage_es.engine.serving.bounds import bounds_of
 from mage_es.engine.serving.clients import OpenedRun
 from mage_es.engine.verbs.forms import in_thread, typed
 

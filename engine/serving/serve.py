@@ -14,11 +14,12 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import replace
 
-from mage_es.engine.rules.notes import NoteBounds, bounds_of
+from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import RUNS_DIR, find_run
 from mage_es.engine.run.runtime import Runtime, Telemetry
 from mage_es.engine.run.telemetry import sending_to
 from mage_es.engine.served.settings import Serving
+from mage_es.engine.serving.bounds import bounds_of
 from mage_es.engine.serving.journal import Health
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import models_of

@@ -22,7 +22,8 @@ from mage_es.engine.benchmarks.registry import open_benchmark, open_records
 from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.session.judge import template_of
-from mage_es.engine.verbs.agreement import Agreement, Judge, JudgeCase, agreement, opinions_of
+from mage_es.engine.study.opinions import Judge, opinions_of
+from mage_es.engine.verbs.agreement import Agreement, JudgeCase, agreement
 from mage_es.events.errors import UsageError
 
 

@@ -20,8 +20,9 @@ from random import Random
 import numpy as np
 
 import mage_es
-from mage_es.engine.rules.retrieval import nearest_of, nearest_of_others
+from mage_es.engine.rules.retrieval import nearest_of
 from mage_es.engine.served.frozen import FrozenRun, question_of
+from mage_es.engine.serving.rules.trials import nearest_of_others
 from tests.bench.tables import print_table
 
 ASKED_OTHERWISE = (

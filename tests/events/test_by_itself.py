@@ -18,7 +18,7 @@ from mage_es.events.disk import Layout
 from mage_es.events.errors import UnknownEvent, UsageError
 from mage_es.events.facts import Draft, EmbeddingBytes, Event, SubjectText, Vocabulary
 from mage_es.events.facts.private import clear_vector, is_erased, marked
-from mage_es.events.log import Log, LogReader, follow
+from mage_es.events.log import Log, LogReader
 from tests.events.samples import abandon, clock, judged
 
 README = Path(__file__).resolve().parents[2] / "events" / "README.md"
@@ -131,17 +131,6 @@ def test_what_is_recorded_once_is_not_looked_for_and_everything_else_is_found(pa
     with Log.open(path, clock=clock(), vocabulary=BANK) as log:
         assert list(log.append([fact(DayClosed(day=1), 1)]).seqs) == [5]
         assert list(log.append([fact(Deposited(account="ann", cents=101), 1)]).seqs) == [log.head.seq]
-
-
-def test_a_follower_stops_at_the_event_that_ends_a_log(path: Path) -> None:
-    with Log.open(path, clock=clock(), vocabulary=BANK) as log:
-        log.append([fact(BankClosed(reason="sold"))])
-
-    def wait() -> None:
-        raise AssertionError("nothing follows the end")
-
-    followed = [record.event for record in follow(path, since=1, wait=wait, vocabulary=BANK)]
-    assert BankClosed(reason="sold") in followed
 
 
 def test_a_private_field_and_the_vector_beside_it_are_sealed(path: Path) -> None:

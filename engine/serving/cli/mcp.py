@@ -54,7 +54,7 @@ def mcp(
         from mage_es.engine.serving.mcp import serve_stdio, shown_by, shown_now
     except ImportError as error:
         raise PrerequisiteError("`mage-es mcp` needs the package mcp: python -m pip install 'mage-es[mcp]'") from error
-    from mage_es.engine.rules.notes import bounds_of
+    from mage_es.engine.serving.bounds import bounds_of
     from mage_es.engine.serving.live import LiveRun
     from mage_es.engine.serving.open_run import open_run
 

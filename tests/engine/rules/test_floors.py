@@ -8,8 +8,9 @@ import pytest
 
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.rules.floors import Floors, floors_of, probes_of
-from mage_es.engine.rules.retrieval import nearest_of, nearest_of_others
+from mage_es.engine.rules.retrieval import nearest_of
 from mage_es.engine.rules.wording import EVERYDAY, readings, shared, wrapped
+from mage_es.engine.serving.rules.trials import nearest_of_others
 from mage_es.events.vocabulary import MemoryAppended
 from mage_es.projections.memory import Memory
 from tests.engine.rules.test_retrieval import memory_of, remembered, unit

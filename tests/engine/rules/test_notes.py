@@ -5,8 +5,9 @@ from typing import cast
 import pytest
 
 from mage_es.engine.courses import Ask
-from mage_es.engine.rules.notes import CaseLayout, bounds_of, in_order, note_of
+from mage_es.engine.rules.notes import CaseLayout, in_order, note_of
 from mage_es.engine.seams.model import BETWEEN_TURNS
+from mage_es.engine.serving.bounds import bounds_of
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import Retrieved, ServedLayout
 from tests.engine.rules.states import Built

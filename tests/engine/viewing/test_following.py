@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.engine.viewing.following import follow
 from mage_es.events import wal
 from mage_es.events.disk import Layout, LocalFileSystem
-from mage_es.events.log import Log, LogReader, follow
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import MAGE_ES, Draft, RunFinished
 from mage_es.events.wal.bodies import body_of
 from tests.events.samples import abandon, clock, judged

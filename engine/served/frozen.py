@@ -19,14 +19,12 @@ from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.cascade import Cascade
 from mage_es.engine.rules.choice import Choosing
-from mage_es.engine.rules.floors import Floors, floors_of, is_far, probes_of
+from mage_es.engine.rules.floors import Floors
 from mage_es.engine.rules.forms import form_of
 from mage_es.engine.rules.ingredients import without
-from mage_es.engine.rules.notes import DEFAULT_BOUNDS, CaseLayout, NoteBounds, in_order, kept_within, layout_of
 from mage_es.engine.rules.retrieval import Candidates
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import Induced
-from mage_es.engine.rules.wording import readings
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.world import World, reopen_world, require_ontology, state_of
@@ -34,6 +32,9 @@ from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import chat_of
+from mage_es.engine.served.floors import floors_of, is_far, probes_of
+from mage_es.engine.served.notes import DEFAULT_BOUNDS, CaseLayout, NoteBounds, in_order, kept_within, layout_of
+from mage_es.engine.served.wording import readings
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed, Phase, QuestionPlanned
@@ -166,7 +167,7 @@ class FrozenRun:
     ) -> Recalled:
         """Return what this state has for a turn of a conversation, which may have been asked in learning too.
 
-        It goes by the reading of the text that is nearest to a memory (rules/wording.py); `shared` are the numbers of
+        It goes by the reading of the text that is nearest to a memory (served/wording.py); `shared` are the numbers of
         characters at its beginning and end that other turns of its client share. With a name to `draw` by, the arm is
         drawn as in learning; otherwise it is the one that has proved best. `client` is the key that asks.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, cast, get_args
 
-from mage_es.engine.rules.notes import MinSimilarity, NoteBounds
+from mage_es.engine.served.notes import MinSimilarity, NoteBounds
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import ServedLayout
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from threading import Lock
 
-from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import World, state_of
 from mage_es.engine.served.frozen import FrozenRun
+from mage_es.engine.served.notes import NoteBounds
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
 

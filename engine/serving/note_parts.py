@@ -6,8 +6,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from mage_es.engine.rules.ingredients import CASES, CaseParts, cases_of, noted, remembered
-from mage_es.engine.rules.notes import CaseLayout
 from mage_es.engine.rules.prompt import BARE, inert, render_sections
+from mage_es.engine.served.notes import CaseLayout
 from mage_es.projections.fold import State
 
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.askings.agreement import JudgeCase, Opinion, verdict_for_judge
 from mage_es.engine.courses import Ask
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryingClient, RetryPolicy, Unanswered
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.metering import SpendingGuard
 from mage_es.engine.seams.model import Completion, Model
 from mage_es.engine.session.judge import opinion
-from mage_es.engine.verbs.agreement import JudgeCase, Opinion, verdict_for_judge
 from mage_es.events.vocabulary import ModelCalled
 
 

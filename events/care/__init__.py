@@ -1,9 +1,9 @@
-"""Care of a log: verify it, repair it, sign its heads."""
+"""Care of a log: verify it with its questions and signed heads, and repair it."""
 
 from __future__ import annotations
 
 from mage_es.events.care.chains import HeadSearch
-from mage_es.events.care.heads import HeadsVerdict, cosign_head, naming, root_of, sign_head, verify_heads
+from mage_es.events.care.heads import HeadsVerdict, cosign_head, verify_heads
 from mage_es.events.care.questions import QuestionsVerdict, verify_questions
 from mage_es.events.care.repair import RepairReport, plan_repair, repair_log
 from mage_es.events.care.verify import Finding, LogVerdict, verify_log
@@ -16,11 +16,8 @@ __all__ = [
     "QuestionsVerdict",
     "RepairReport",
     "cosign_head",
-    "naming",
     "plan_repair",
     "repair_log",
-    "root_of",
-    "sign_head",
     "verify_heads",
     "verify_log",
     "verify_questions",

@@ -13,12 +13,13 @@ from typing import ClassVar
 
 import pytest
 
-from mage_es.events.care import plan_repair, repair_log, root_of, verify_heads, verify_log
+from mage_es.events.care import plan_repair, repair_log, verify_heads, verify_log
 from mage_es.events.disk import Layout
 from mage_es.events.errors import UnknownEvent, UsageError
 from mage_es.events.facts import Draft, EmbeddingBytes, Event, SubjectText, Vocabulary
 from mage_es.events.facts.private import clear_vector, is_erased, marked
 from mage_es.events.log import Log, LogReader
+from mage_es.events.signing.heads import root_of
 from tests.events.samples import abandon, clock, judged
 
 README = Path(__file__).resolve().parents[2] / "events" / "README.md"

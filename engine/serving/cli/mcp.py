@@ -12,7 +12,7 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 
 if TYPE_CHECKING:
-    from mage_es.engine.rules.notes import MinSimilarity
+    from mage_es.engine.served.notes import MinSimilarity
 
 EXAMPLES = examples("mage-es mcp RUN --at iter-9", "mage-es mcp RUN --learn off")
 

@@ -15,8 +15,8 @@ from statistics import median
 
 import numpy as np
 
-from mage_es.engine.rules.retrieval import nearest_of, sampled
 from mage_es.engine.seams.embedder import Vector
+from mage_es.engine.served.floors import nearest_of, sampled
 from mage_es.events.vocabulary import AnchorTrial
 from mage_es.projections.fold import State
 from mage_es.projections.memory import Memory

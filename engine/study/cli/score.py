@@ -13,8 +13,8 @@ from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 
 if TYPE_CHECKING:
+    from mage_es.engine.askings.agreement import Agreement
     from mage_es.engine.study.opinions import Judge
-    from mage_es.engine.verbs.agreement import Agreement
 
 EXAMPLES = examples(
     "mage-es score hotpotqa --records hotpot_dev_distractor_v1.json --predictions mine.jsonl",

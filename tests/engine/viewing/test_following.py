@@ -108,7 +108,7 @@ def test_a_writer_that_was_killed_after_the_end_of_its_run_is_not_waited_for(tmp
     text = (
         "import os, sys; from pathlib import Path\n"
         "from mage_es.events.log import Log\n"
-        "from tests.events.log.test_following import finished, judged\n"
+        "from tests.engine.viewing.test_following import finished, judged\n"
         "log = Log.create(Path(sys.argv[1]), run='r1', clock=lambda: 0)\n"
         "log.append([judged(1), finished()]); os._exit(9)"
     )

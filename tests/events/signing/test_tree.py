@@ -6,7 +6,7 @@ from base64 import b64encode
 import pytest
 
 from mage_es.engine.auditing import check_receipt
-from mage_es.events.care.tree import Tree, inclusion, leaf_hash
+from mage_es.events.signing.tree import Tree, inclusion, leaf_hash
 
 # The leaves and roots that the reference implementation of Certificate Transparency is tested with.
 LEAVES = [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.engine.askings.agreement import kappa
 from mage_es.engine.run.budget import Budget, Limits
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.seams.faults import Fault, ModelFault
@@ -15,7 +16,6 @@ from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.session.call import MOST_REPAIRS
 from mage_es.engine.study.opinions import Judge
 from mage_es.engine.study.score import ScoreReport, score
-from mage_es.engine.verbs.agreement import kappa
 from mage_es.events.errors import BudgetReached, PrerequisiteError, UsageError
 from mage_es.projections.ledger import Ledger
 

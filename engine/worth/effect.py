@@ -19,13 +19,12 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from mage_es.engine.rules.distributions import fisher_exact
-from mage_es.engine.rules.live_gain import Difference, compare_sides
-from mage_es.engine.rules.routes import RECALL
-from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
+from mage_es.engine.rules.probation import is_measured, tosses_of
+from mage_es.engine.worth.live_gain import Difference, compare_sides
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUndecided,
@@ -34,14 +33,10 @@ from mage_es.events.vocabulary import (
     Phase,
     QuestionPlanned,
     Record,
-    Retrieved,
 )
 
 LEAST_PAIRS = 30
 """How many pairs an interval needs: with this many, the standard error is 6 points if one pair in nine differs."""
-_APART = ("bare", "form")
-"""Purposes of prompts that are made for a comparison."""
-
 PromptKey = tuple[int, str, str]
 """Identifies one asking of a question: iteration, purpose and question."""
 
@@ -175,12 +170,6 @@ def coin_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:
     )
 
 
-def tosses_of(planned: QuestionPlanned) -> Iterator[tuple[bool, Retrieved]]:
-    """Yield each memory that a coin was tossed for, and whether it was left out."""
-    for is_out, hits in ((False, planned.memories), (True, planned.left_out)):
-        yield from ((is_out, hit) for hit in hits if planned.coin or hit.coin)
-
-
 def chance_of(coin: Difference) -> float | None:
     """Return the two-sided p of Fisher's exact test on the two sides of a coin; None without an interval."""
     if coin.missing or coin.mean_with_memory is None or coin.mean_held_back is None:
@@ -204,9 +193,3 @@ def association_of(found: Sequence[Prompted], names: frozenset[str]) -> Differen
 
 def _last(found: Sequence[Prompted], is_meant: Callable[[Prompted], bool]) -> dict[str, Prompted]:
     return {asking.planned.question_id: asking for asking in found if is_meant(asking)}
-
-
-def is_measured(planned: QuestionPlanned) -> bool:
-    """Return whether a plan has a prompt of its own that retrieved memories once."""
-    is_apart = planned.is_bare or planned.purpose in _APART
-    return not is_apart and planned.routing_arm != RECALL and planned.template not in STEP_TEMPLATES

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from mage_es.engine.askings.columns import uses_of
 from mage_es.engine.commands import Curate, Curation
 from mage_es.engine.config import parse
 from mage_es.engine.rules.doubt import why_doubted
@@ -17,7 +18,6 @@ from mage_es.engine.rules.guard import GUARD
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.reproof import GATE
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.run.asked import uses_of
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader

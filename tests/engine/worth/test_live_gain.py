@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.rules.live_gain import LEAST, NEWCOMBE, WELCH, compare_sides, newcombe, welch
+from mage_es.engine.rules.distributions import LEAST
 from mage_es.engine.serving.rules.sittings import visits
+from mage_es.engine.worth.live_gain import NEWCOMBE, WELCH, compare_sides, newcombe, welch
 from mage_es.events.vocabulary import MICRO, FeedbackGiven, InferenceClosed, ServingStarted
 from tests.engine.serving.rules.test_feedback import inference
 

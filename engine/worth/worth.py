@@ -1,4 +1,4 @@
-"""What the record says about the worth of memories, without a call: pairs, the coin, an association (rules/effect.py).
+"""What the record says about the worth of memories, without a call: pairs, the coin, an association (worth/effect.py).
 
 Rules
     - Questions asked again have a separate log within the run (`Run.reasked`): a pair is read from both logs.
@@ -11,7 +11,11 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from mage_es.engine.rules.effect import (
+from mage_es.engine.rules.distributions import LEAST
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import by_question
+from mage_es.engine.run.world import first_event, state_of
+from mage_es.engine.worth.effect import (
     LEAST_PAIRS,
     Prompted,
     Reasked,
@@ -25,11 +29,8 @@ from mage_es.engine.rules.effect import (
     to_ask,
     too_few,
 )
-from mage_es.engine.rules.live_gain import LEAST, Difference
-from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exams import by_question
-from mage_es.engine.run.memories import MemoryItem, item_in
-from mage_es.engine.run.world import first_event, state_of
+from mage_es.engine.worth.live_gain import Difference
+from mage_es.engine.worth.memories import MemoryItem, item_in
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, AnswerUndecided, BundleTrimmed, QuestionPlanned
 

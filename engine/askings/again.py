@@ -25,16 +25,15 @@ import msgspec
 from mage_es.engine.agents.critic import judgement
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import Call, Command, RecordFact
-from mage_es.engine.config import Config, parse
 from mage_es.engine.courses import Ask, Fact, Finish, Move, begin
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.ingredients import without
+from mage_es.engine.run.asking_price import AskingPrice
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.exam_plan import exam_plan
-from mage_es.engine.run.exams import exam_records, ledger_of
-from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import World, first_event
@@ -53,7 +52,6 @@ from mage_es.events.vocabulary import (
     AnswerUndecided,
     CallFailed,
     Draft,
-    IterationClosed,
     ModelCalled,
     Phase,
     QuestionPlanned,
@@ -70,19 +68,6 @@ Replies = Mapping[tuple[Tier, str], ModelCalled]
 """Replies on record, by tier and the hash of the request."""
 _PLACE = 16
 """By how many bits the place of a repetition is above the ordinals of its facts."""
-
-
-class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
-    """What it takes to ask `questions` prompts again, besides those on record: calls of learner and judge, tokens, and
-    minutes one after another. `minutes` is None if no such call is on record, `usd` if a price is unknown."""
-
-    execution: str
-    questions: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    minutes: float | None
-    usd: float | None
 
 
 def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanned], prices: Prices) -> AskingPrice:
@@ -114,37 +99,6 @@ def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanne
         output_tokens=round(share * sum(used[model, "out"] for model in rates)),
         minutes=seconds / 60,
         usd=share * sum(paid) if is_known else None,
-    )
-
-
-def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice | None:
-    """Return an estimate of what continuing a run costs: the opening and each question of an iteration at the other
-    run's mean; None if that has not closed an iteration of its own."""
-    opening, *closed = [each.iteration for each in reader.of(IterationClosed, since=last_inherited(reader) + 1)] or [-1]
-    if not closed:
-        return None
-    share = config.iterations * config.pool / (len(closed) * parse(first_event(reader).config).pool)
-    calls, tokens_in, tokens_out, minutes, dollars = 0.0, 0.0, 0.0, 0.0, list[float | None]()
-    accounts = ledger_of(reader).accounts()
-    for account, use in accounts:
-        # At its own start a run asks its anchors in one way, as nothing was learned; one that continues another asks
-        # both ways.
-        first = 2.0 if opening < 0 else 1.0
-        times = share if account.iteration > opening else first
-        calls += times * use.calls
-        tokens_in += times * use.input_tokens
-        tokens_out += times * use.output_tokens
-        minutes += times * use.latency_us / 60e6
-        rate = prices.rate(account.model)
-        dollars.append(times * rate.paid(use, batched=account.batched) if rate else None)
-    return AskingPrice(
-        execution=" and ".join(sorted({account.model for account, _ in accounts})),
-        questions=config.iterations * config.pool,
-        calls=round(calls),
-        input_tokens=round(tokens_in),
-        output_tokens=round(tokens_out),
-        minutes=minutes,
-        usd=None if None in dollars else sum(filter(None, dollars)),
     )
 
 

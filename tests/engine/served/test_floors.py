@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.rules.floors import Floors, floors_of, probes_of
-from mage_es.engine.rules.retrieval import nearest_of
-from mage_es.engine.rules.wording import EVERYDAY, readings, shared, wrapped
+from mage_es.engine.rules.floors import Floors
+from mage_es.engine.served.floors import floors_of, nearest_of, probes_of
+from mage_es.engine.served.wording import EVERYDAY, readings, shared, wrapped
 from mage_es.engine.serving.rules.trials import nearest_of_others
 from mage_es.events.vocabulary import MemoryAppended
 from mage_es.projections.memory import Memory

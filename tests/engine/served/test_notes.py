@@ -5,8 +5,8 @@ from typing import cast
 import pytest
 
 from mage_es.engine.courses import Ask
-from mage_es.engine.rules.notes import CaseLayout, in_order, note_of
 from mage_es.engine.seams.model import BETWEEN_TURNS
+from mage_es.engine.served.notes import CaseLayout, in_order, note_of
 from mage_es.engine.serving.bounds import bounds_of
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import Retrieved, ServedLayout

@@ -18,10 +18,8 @@ from statistics import fmean, variance
 
 import msgspec
 
-from mage_es.engine.rules.distributions import t_quantile, wilson
+from mage_es.engine.rules.distributions import LEAST, t_quantile, wilson
 
-LEAST = 20
-"""How many sessions with a value each side needs for an interval."""
 LEVEL = 0.95
 WELCH, NEWCOMBE = "Welch's t on session means", "Newcombe's score interval on sessions"
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.events.care.notes import (
+from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
+from mage_es.events.signing.notes import (
     Checkpoint,
     SignedNote,
     checkpoint_in,
@@ -14,7 +15,6 @@ from mage_es.events.care.notes import (
     read_verifier,
     seen_at,
 )
-from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
 
 # The example of golang.org/x/mod/sumdb/note.
 PUBLIC = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"

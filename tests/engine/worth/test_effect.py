@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.rules.effect import Prompted, askings, association_of, chance_of, coin_of, pairs_of, to_ask
-from mage_es.engine.rules.live_gain import LEAST
+from mage_es.engine.rules.distributions import LEAST
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
+from mage_es.engine.worth.effect import Prompted, askings, association_of, chance_of, coin_of, pairs_of, to_ask
 from mage_es.events.vocabulary import AnswerJudged, BundleTrimmed, Event, QuestionPlanned, Record, Retrieved
 
 A, B = frozenset("a"), frozenset("b")

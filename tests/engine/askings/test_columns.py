@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.engine.worth.test_effect import found, plan, verdict
 
-from mage_es.engine.rules.effect import coin_of, tosses_of
-from mage_es.engine.run.asked import AskedFacts, Quoted, Uses
+from mage_es.engine.askings.columns import AskedFacts, Quoted, Uses
+from mage_es.engine.rules.probation import tosses_of
+from mage_es.engine.worth.effect import coin_of
 from mage_es.events.segments.batches import batches_of
 from mage_es.events.vocabulary import (
     AnswerCarried,
@@ -22,7 +24,6 @@ from mage_es.events.vocabulary import (
     Record,
 )
 from mage_es.projections.scores import Score
-from tests.engine.rules.test_effect import found, plan, verdict
 
 
 def recorded(events: Iterable[Event]) -> list[Record]:

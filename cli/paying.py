@@ -12,7 +12,7 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
-    from mage_es.engine.session.reasking import AskingPrice
+    from mage_es.engine.run.asking_price import AskingPrice
 
 ASKING = ("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
 """The settings of a verb that asks models again, of where and how fast, and of what it may cost."""

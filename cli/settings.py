@@ -25,7 +25,7 @@ import msgspec
 from mage_es.engine.benchmarks.files import VARIABLE, read_toml
 from mage_es.engine.benchmarks.registry import needs_learner, own_defaults, own_models
 from mage_es.engine.config import BENCHMARK, MOST_WORKERS, PRESETS, Amount, Config, Preset, Starting
-from mage_es.engine.served.settings import Serving
+from mage_es.engine.run.served import Serving
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mage_es.engine.run.directory import Run
     from mage_es.engine.run.pricing import Prices
     from mage_es.engine.run.runtime import Observer, Runtime, Telemetry
-    from mage_es.events.care.notes import Signer
+    from mage_es.events.signing.notes import Signer
 
 FILE = "mage-es.toml"
 PREFIX = "MAGE_ES_"
@@ -170,7 +170,7 @@ class Settings:
 
     def signer(self) -> Signer | None:
         """Return the key that heads are signed with, None if no file is named. Raises `PrerequisiteError`."""
-        from mage_es.events.care.notes import read_signer
+        from mage_es.events.signing.notes import read_signer
 
         file = str(self.entries["sign"].value)
         return read_signer(Path(file)) if file else None

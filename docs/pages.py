@@ -192,7 +192,7 @@ def _worded(thing: Any) -> str:
 
 def events() -> str:
     """Return every event type with its fields, as an export describes them."""
-    from mage_es.events.care.export_schema import described
+    from mage_es.engine.exports.event_schema import described
     from mage_es.events.vocabulary import MAGE_ES
 
     about = "Every fact that a run can record, as `mage-es export --format jsonl` writes it."

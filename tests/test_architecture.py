@@ -24,9 +24,11 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
             *("engine.providers", "engine.serving", "engine.study", "engine.testing", "engine.upkeep"),
             "engine.viewing",
         ),
+        ("engine.served", "engine.worth"),
+        ("engine.askings",),
     ),
     "commands": (("cli",),),
-    "verbs": (("engine.verbs",), ("engine.served",)),
+    "verbs": (("engine.verbs",),),
     "work": (("engine.loop",), ("engine.session",), ("engine.run",)),
     "agents": (
         ("engine.embedders",),
@@ -42,6 +44,7 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "projections": (("projections",),),
     "events": (
         ("events.care", "events.vocabulary"),  # at the top: no room of the log knows the vocabulary of a run
+        ("events.signing",),
         ("events.log",),
         ("events.segments",),
         ("events.wal",),
@@ -53,11 +56,15 @@ HOUSE: Mapping[str, tuple[tuple[str, ...], ...]] = {
 """The house from the roof down: its floors, and on each the rooms, row below row. A room imports rooms of lower rows
 only, never one beside or above it."""
 WINGS = HOUSE["wings"][0]
-"""What the kernel, all other rooms, does without: CI deletes each once (tests/wings.py)."""
+"""What the kernel, all other rooms but the commons, does without: CI deletes each once (tests/wings.py)."""
+COMMONS = (*(room for row in HOUSE["wings"][1:] for room in row), "events.care")
+"""What several wings share; the kernel does without it, too."""
 FRONT_DOOR = "engine._package"
 """A table of names, which are the wings' too: it imports a name's home when the name is used."""
 PURE = (
     *("projections", "engine.rules", "engine.histories.rules", "engine.serving.rules", "engine.upkeep.pruning"),
+    *("engine.served.floors", "engine.served.notes", "engine.served.wording", "engine.worth.effect"),
+    "engine.worth.live_gain",
     *("engine.agents", "engine.briefs", "engine.commands", "engine.config", "engine.courses", "engine.decide"),
 )
 RULING = (*PURE, "engine.loop")
@@ -298,6 +305,13 @@ def test_the_kernel_names_no_wing_and_no_wing_another_not_even_in_a_string() -> 
             named = {text for text in names_a_wing(tree) if room(text.removeprefix("mage_es.")) != room(module)}
             assert not named, f"{module} names {named}: what a wing offers is found by its entry point"
     assert names_a_wing(ast.parse("load('mage_es.engine.study.ring:ring')")) == {"mage_es.engine.study.ring:ring"}
+
+
+def test_the_kernel_imports_nothing_of_what_several_wings_share() -> None:
+    for module, tree in sources().items():
+        if room(module) not in (*WINGS, *COMMONS, FRONT_DOOR):
+            shared = {name for name in imported(tree) if lies_in(name.removeprefix("mage_es."), COMMONS)}
+            assert not shared, f"{module} imports {shared}: it is kernel then, or {module} is not"
 
 
 def test_a_wing_uses_public_names_of_the_kernel_only() -> None:

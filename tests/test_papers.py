@@ -24,8 +24,8 @@ import pytest
 import yaml
 
 from mage_es.cli import main
+from mage_es.engine.run.served import Serving
 from mage_es.engine.seams.plugins import Group
-from mage_es.engine.served.settings import Serving
 from mage_es.engine.served.tenants import read_keys
 from mage_es.engine.serving.serve import serve
 from mage_es.events.log import LogReader

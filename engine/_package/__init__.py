@@ -96,7 +96,7 @@ if TYPE_CHECKING:  # `name as name` offers it to users' type checkers as well
         publish as publish,
         publish_price as publish_price,
     )
-    from mage_es.engine.session.reasking import AskingPrice as AskingPrice
+    from mage_es.engine.run.asking_price import AskingPrice as AskingPrice
     from mage_es.engine.study.baseline import (
         BaselineReport as BaselineReport,
         abaseline as abaseline,

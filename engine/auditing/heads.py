@@ -12,12 +12,13 @@ import msgspec
 from mage_es.engine.run.directory import Run, as_run, clock
 from mage_es.engine.run.exams import ExamRecord, exam_records
 from mage_es.engine.verbs.forms import typed
-from mage_es.events.care import cosign_head, sign_head
-from mage_es.events.care.heads import kept_heads, leaf_of, verify_heads
-from mage_es.events.care.notes import Signer
-from mage_es.events.care.tree import inclusion, leaf_hash
+from mage_es.events.care import cosign_head
+from mage_es.events.care.heads import kept_heads, verify_heads
 from mage_es.events.errors import LogDamaged, UsageError, nearest
 from mage_es.events.log import Log, LogReader
+from mage_es.events.signing.heads import leaf_of, sign_head
+from mage_es.events.signing.notes import Signer
+from mage_es.events.signing.tree import inclusion, leaf_hash
 from mage_es.events.vocabulary import MICRO, ExamOpened, QuestionPlanned
 
 

@@ -49,9 +49,9 @@ from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
 from mage_es.events.care import verify_heads, verify_log, verify_questions
 from mage_es.events.care.heads import read_head_file
-from mage_es.events.care.notes import read_verifier
 from mage_es.events.errors import KeysUnusable, LogDamaged
 from mage_es.events.log import LogReader
+from mage_es.events.signing.notes import read_verifier
 from mage_es.events.vocabulary import RunStarted, ServingStarted
 
 

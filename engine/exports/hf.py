@@ -26,6 +26,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
+from mage_es.engine.askings.columns import uses_of
+from mage_es.engine.askings.requests import Requests
+from mage_es.engine.exports.event_files import new_folder
 from mage_es.engine.exports.hf_card import (
     ANSWERS,
     GOLD,
@@ -39,17 +42,14 @@ from mage_es.engine.exports.hf_card import (
 )
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.splits import recorded_splits
-from mage_es.engine.run.asked import uses_of
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import ExamRecord, exam_records
-from mage_es.engine.run.memories import ids_of, item_in, text_of, things_of
 from mage_es.engine.run.questions import stored_questions
-from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.worth.memories import ids_of, item_in, text_of, things_of
 from mage_es.events import vocabulary as v
-from mage_es.events.care.export import new_folder
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.facts.private import quotes_erased
 from mage_es.events.log import LogReader

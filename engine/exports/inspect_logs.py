@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mage_es import __version__
+from mage_es.engine.askings.requests import Requests
 from mage_es.engine.benchmarks.evals import require_inspect
+from mage_es.engine.exports.event_files import new_folder
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import ExamRecord, RecordedExam, exam_records, read_exam
 from mage_es.engine.run.questions import stored_questions
-from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import baseline_of, first_event
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events import vocabulary as v
-from mage_es.events.care.export import new_folder
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 from mage_es.events.facts.private import quotes_erased

@@ -8,7 +8,7 @@ Rules
       the former shows are removed one by one, then those that only the latter shows are added. So the answer flips
       because a memory appeared or disappeared, or because of something else that changed.
     - The price is known in advance, and replies on record cost nothing. New questions are recorded like those that
-      `effect` asks again (session/reasking.py), so that the same call continues after a stop, and is free later. A flip
+      `effect` asks again (askings/again.py), so that the same call continues after a stop, and is free later. A flip
       that took calls to find is recorded with the two prompts around it.
 """
 
@@ -23,22 +23,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from mage_es.engine.agents.learner import course_of
-from mage_es.engine.config import parse
-from mage_es.engine.courses import Ask, Finish, Grade, advance, begin, catch_up
-from mage_es.engine.histories.diff import DiffReport, diff
-from mage_es.engine.histories.rules.bisect import bracket, crossings, most_asked, next_asked, one_by_one
-from mage_es.engine.rules.routes import RECALL
-from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.inheriting import last_inherited
-from mage_es.engine.run.memories import MemoryItem, item_in
-from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import World, first_event, reopen_world, require_ontology, require_scoring, state_of
-from mage_es.engine.seams.benchmark import Benchmark, scored
-from mage_es.engine.seams.environment import is_sequential
-from mage_es.engine.seams.model import Model
-from mage_es.engine.session.reasking import (
-    AskingPrice,
+from mage_es.engine.askings.again import (
     Replies,
     as_examined,
     asking_again,
@@ -50,9 +35,24 @@ from mage_es.engine.session.reasking import (
     price_again,
     replies_of,
 )
+from mage_es.engine.config import parse
+from mage_es.engine.courses import Ask, Finish, Grade, advance, begin, catch_up
+from mage_es.engine.histories.diff import DiffReport, diff
+from mage_es.engine.histories.rules.bisect import bracket, crossings, most_asked, next_asked, one_by_one
+from mage_es.engine.rules.routes import RECALL
+from mage_es.engine.run.asking_price import AskingPrice
+from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import World, first_event, reopen_world, require_ontology, require_scoring, state_of
+from mage_es.engine.seams.benchmark import Benchmark, scored
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.model import Model
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import IterationRow
+from mage_es.engine.worth.memories import MemoryItem, item_in
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader

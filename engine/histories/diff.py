@@ -24,12 +24,12 @@ from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, find_run
 from mage_es.engine.run.exams import exam_records, read_exam
-from mage_es.engine.run.memories import MemoryItem, item_in, kind_of, others_of, sort_of, thing_of
 from mage_es.engine.run.world import first_event, state_of
-from mage_es.engine.run.worth import PairedNumbers, paired_numbers
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.served.frozen import freeze
 from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.worth.memories import MemoryItem, item_in, kind_of, others_of, sort_of, thing_of
+from mage_es.engine.worth.worth import PairedNumbers, paired_numbers
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import parse as parse_marker

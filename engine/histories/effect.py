@@ -1,11 +1,11 @@
-"""The verb `effect`: what a memory, a kind of memory or those of a task type are worth (rules/effect.py).
+"""The verb `effect`: what a memory, a kind of memory or those of a task type are worth (worth/effect.py).
 
 Rules
     - Only the pairs cost calls. Their price is known in advance, and none is made unless the caller says so.
     - What is asked again is recorded in a log of its own within the run: the plan without the memories, the calls, the
       verdict. Another `effect` pays nothing for it. The run's own log records the results, and its digests do not
       change.
-    - A reply that a log of the run has for the same request, by its hash, is not asked for again (session/reasking.py).
+    - A reply that a log of the run has for the same request, by its hash, is not asked for again (askings/again.py).
     - A prompt is made on the state at which it was planned. One that this program would word differently is skipped,
       since its pair would differ in more than the memories.
 """
@@ -19,27 +19,20 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.agents.learner import course_of
+from mage_es.engine.askings.again import Again, AskingAgain, asking_again, less, models_again, price_again
 from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, begin
-from mage_es.engine.rules.effect import Without, asked_without, to_ask
+from mage_es.engine.run.asking_price import AskingPrice
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.memories import MemoryItem, full_id
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
-from mage_es.engine.run.worth import EffectRow, MemoryGroup, OnRecord, on_record, reasked_in
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Model
-from mage_es.engine.session.reasking import (
-    Again,
-    AskingAgain,
-    AskingPrice,
-    asking_again,
-    less,
-    models_again,
-    price_again,
-)
 from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.worth.effect import Without, asked_without, to_ask
+from mage_es.engine.worth.memories import MemoryItem, full_id
+from mage_es.engine.worth.worth import EffectRow, MemoryGroup, OnRecord, on_record, reasked_in
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader

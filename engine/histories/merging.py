@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.askings.requests import Requests
 from mage_es.engine.benchmarks.registry import reopening, title
 from mage_es.engine.benchmarks.tasks import OWN_TASKS
 from mage_es.engine.benchmarks.tasks.spec import parse as parse_tasks
@@ -36,7 +37,6 @@ from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.splits import Splits
 from mage_es.engine.run.inheriting import Parent, added, asked_in, past_of
 from mage_es.engine.run.questions import grown, stored_questions, with_column_roles
-from mage_es.engine.run.requests import Requests
 from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader

@@ -6,9 +6,9 @@ Rules
       baseline, its own.
     - A judge sees question, right answer and answer, as in a run (session/judge.py), whatever the scorer says.
       Truncated, refused and empty answers are wrong, and no judge sees them. An opinion that is unreadable or missing
-      counts as wrong, and is counted separately (verbs/agreement.py).
+      counts as wrong, and is counted separately (askings/agreement.py).
     - An answer that the scorer left undecided does not count towards agreement: there is nothing to agree with.
-    - Only a judge costs calls. They are recorded where `effect` records what it asks again (session/reasking.py), so
+    - Only a judge costs calls. They are recorded where `effect` records what it asks again (askings/again.py), so
       that the same call continues after a stop, and is free later; equal answers to one question are judged once.
     - Another scorer reads the reply of the question's last call, or the answer itself if it has no reply.
 """
@@ -22,11 +22,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.askings.again import Replies, asking_again, replies_of
+from mage_es.engine.askings.agreement import Agreement, JudgeCase, Opinion, agreement, verdict_for_judge
 from mage_es.engine.benchmarks.tasks.benchmark import Tasks
 from mage_es.engine.benchmarks.tasks.scorers import Scoring, name_of, require_scorer, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import parse
 from mage_es.engine.courses import Ask
 from mage_es.engine.models.registry import require_model
+from mage_es.engine.run.asking_price import AskingPrice
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import ExamRecord, exam_records
 from mage_es.engine.run.inheriting import last_inherited
@@ -39,8 +42,6 @@ from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.engine.session.judge import opinion, template_of
-from mage_es.engine.session.reasking import AskingPrice, Replies, asking_again, replies_of
-from mage_es.engine.verbs.agreement import Agreement, JudgeCase, Opinion, agreement, verdict_for_judge
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.facts.private import ERASED

@@ -46,23 +46,23 @@ from mage_es.engine.histories.rules.what_if import (
 )
 from mage_es.engine.rules.bandits import posterior_of
 from mage_es.engine.rules.choice import Choosing, Chosen
-from mage_es.engine.rules.effect import LEAST_PAIRS, Without, to_ask_all
 from mage_es.engine.rules.forms import ENOUGH, USUAL
 from mage_es.engine.rules.retrieval import SEARCH_ARMS
 from mage_es.engine.rules.routes import RECALL, ROUTING_ARMS
+from mage_es.engine.run.asking_price import AskingPrice
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.inheriting import inheritance, last_inherited
-from mage_es.engine.run.memories import bare_setting, full_id
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, state_of
-from mage_es.engine.run.worth import OnRecord, on_record
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Model
-from mage_es.engine.session.reasking import AskingPrice
 from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.worth.effect import LEAST_PAIRS, Without, to_ask_all
+from mage_es.engine.worth.memories import bare_setting, full_id
+from mage_es.engine.worth.worth import OnRecord, on_record
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader

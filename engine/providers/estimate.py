@@ -30,6 +30,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from mage_es.engine.agents.skill_discovery import TEMPLATES
+from mage_es.engine.askings.requests import Requests
 from mage_es.engine.benchmarks.registry import own_models, with_own_models
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.hash import HashEmbedder
@@ -40,7 +41,6 @@ from mage_es.engine.rules.rotation import ACTIONS, SWITCHED_OFF, with_companions
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.frames import frames
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request
 from mage_es.engine.seams.spec import parse_spec

@@ -4,21 +4,24 @@ Rules
     - Each of them that is retrieved for a question to learn from is left out with a probability of PROBATION, or that
       of `coin` if larger. Anchors, exams and clients get all of them: the gate decides about those.
     - The memories from one run are judged together, since single memories are tossed for too rarely. Every toss counts,
-      by intention to treat (rules/effect.py).
+      by intention to treat (worth/effect.py).
     - Probation ends with LEAST tosses on either side and a share of right answers with the memories that is not below
       the share without them. It takes nothing out of use.
 """
 
 from collections.abc import Iterable, Iterator
 
-from mage_es.engine.rules.effect import is_measured, tosses_of
-from mage_es.engine.rules.live_gain import LEAST
-from mage_es.events.vocabulary import AnswerJudged, ProbationCounted
+from mage_es.engine.rules.distributions import LEAST
+from mage_es.engine.rules.routes import RECALL
+from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
+from mage_es.events.vocabulary import AnswerJudged, ProbationCounted, QuestionPlanned, Retrieved
 from mage_es.projections.fold import State
 from mage_es.projections.probation import Brought
 
 PROBATION = 0.2
 """Probability with which an imported memory is left out of a prompt: a fifth of the prompts pay for the comparison."""
+_APART = ("bare", "form")
+"""Purposes of prompts that are made for a comparison."""
 
 
 def count_tosses(state: State, iteration: int, verdicts: Iterable[AnswerJudged]) -> Iterator[ProbationCounted]:
@@ -50,3 +53,15 @@ def _added(parent: str, iteration: int, brought: Brought, tosses: list[tuple[boo
         left_out_right=left_out_right,
         is_over=min(shown, left_out) >= LEAST and shown_right * left_out >= left_out_right * shown,
     )
+
+
+def tosses_of(planned: QuestionPlanned) -> Iterator[tuple[bool, Retrieved]]:
+    """Yield each memory that a coin was tossed for, and whether it was left out."""
+    for is_out, hits in ((False, planned.memories), (True, planned.left_out)):
+        yield from ((is_out, hit) for hit in hits if planned.coin or hit.coin)
+
+
+def is_measured(planned: QuestionPlanned) -> bool:
+    """Return whether a plan has a prompt of its own that retrieved memories once."""
+    is_apart = planned.is_bare or planned.purpose in _APART
+    return not is_apart and planned.routing_arm != RECALL and planned.template not in STEP_TEMPLATES

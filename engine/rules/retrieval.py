@@ -25,10 +25,8 @@ Rules
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from heapq import nsmallest
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
@@ -41,14 +39,13 @@ from mage_es.engine.rules.drift import Since, since
 from mage_es.engine.rules.metric import Metric, metric_of, outvoted
 from mage_es.engine.rules.new_memories import GUESS
 from mage_es.engine.rules.own import normal_form, of_anchors
-from mage_es.engine.seams.embedder import Vector, Vectors
+from mage_es.engine.seams.embedder import Vector
 from mage_es.events.vocabulary import MemoryAppended, RetrievalRecipeAuthored
 from mage_es.projections.memory import INDEXES, Index, Memory, MemoryRow
 from mage_es.projections.slices import Slice
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
 _NEAR = 0.75  # share of its type's questions that a type strategy fits less well than those for which it is shown
-_BLOCK = 4_096  # memories compared with a sample at once
 _PARTS = 1_024  # parts of a slice, of each of which only the nearest row may tell how near the best are
 _RELEVANCE = 0.5
 """Weight of relevance against novelty in maximal marginal relevance (Carbonell and Goldstein, 1998)."""
@@ -383,54 +380,6 @@ def _strategy_floors(rows: Slice) -> dict[int, float]:
             floors = {row: float(np.quantile(known @ rows.vectors[row], _NEAR)) for row in floors}
         rows.computed["strategy floors"] = floors
     return floors
-
-
-class SampledCase(NamedTuple):
-    """A memory of a case, by what finds it."""
-
-    question_id: str
-    question: str
-    vector: Vector
-
-
-def sampled(memory: Memory, task_type: str, most: int) -> list[SampledCase]:
-    """Return at most `most` memories of a task type's cases: those with the smallest ids, which are hashes, so this is
-    a random sample that needs no seed."""
-    slices = (memory.slice(index, task_type) for index in get_args(Index))
-    everything = ((rows.ids[row], rows, row) for rows in slices for row in range(len(rows.ids)) if _is_case(rows, row))
-    drawn = nsmallest(most, everything, key=itemgetter(0))
-    return [
-        SampledCase(rows.question_ids[row], memory.row(name).question, rows.vectors[row]) for name, rows, row in drawn
-    ]
-
-
-def nearest_of(memory: Memory, task_type: str, vectors: Vectors, question_ids: Sequence[str]) -> list[float]:
-    """Return for each vector the cosine of the nearest memory of a task type's cases, -1 if there is none; a memory of
-    the vector's own question does not count."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, name in enumerate(question_ids):
-        places[name].append(place)
-    nearest = np.full(len(question_ids), -1.0)
-    for rows in (memory.slice(index, task_type) for index in get_args(Index)):
-        own = [row for row in range(len(rows.ids)) if _is_case(rows, row)]
-        for first in range(0, len(own), _BLOCK):
-            block = own[first : first + _BLOCK]
-            similarity = rows.vectors[block] @ vectors.T
-            for number, row in enumerate(block):
-                if same := places.get(rows.question_ids[row]):
-                    similarity[number, same] = -1.0
-            nearest = np.maximum(nearest, similarity.max(axis=0))
-    return [float(each) for each in nearest]
-
-
-def nearest_of_others(memory: Memory, task_type: str, most: int) -> list[float]:
-    """Return for a sample of at most `most` memories of a task type's cases the cosine of the nearest of another
-    question."""
-    if not (drawn := sampled(memory, task_type, most)):
-        return []
-    vectors = np.stack([case.vector for case in drawn])
-    nearest = nearest_of(memory, task_type, vectors, [case.question_id for case in drawn])
-    return [each for each in nearest if each > -1]
 
 
 def _is_case(rows: Slice, row: int) -> bool:

@@ -16,10 +16,10 @@ from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.seams.model import Model
-from mage_es.events.care import sign_head
-from mage_es.events.care.notes import Signer
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log
+from mage_es.events.signing.heads import sign_head
+from mage_es.events.signing.notes import Signer
 from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, Phase
 from mage_es.projections.ledger import Ledger
 
@@ -80,7 +80,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     batches: bool = False
     """Whether independent calls of guidance and judge are batched, if the provider has batches."""
     signer: Signer | None = None
-    """Key that signs heads of a run's log (events/care/notes.py, `read_signer`)."""
+    """Key that signs heads of a run's log (events/signing/notes.py, `read_signer`)."""
     telemetry: Telemetry | None = None
     """Collector that gets traces of what is recorded, without texts."""
 

@@ -10,7 +10,6 @@ from functools import cached_property
 from math import isfinite
 from operator import itemgetter
 from pathlib import Path
-from threading import Lock
 from typing import NamedTuple
 
 import msgspec
@@ -20,14 +19,12 @@ from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.cascade import Cascade
 from mage_es.engine.rules.choice import Choosing
-from mage_es.engine.rules.floors import Floors, floors_of, is_far, probes_of
+from mage_es.engine.rules.floors import Floors
 from mage_es.engine.rules.forms import form_of
 from mage_es.engine.rules.ingredients import without
-from mage_es.engine.rules.notes import DEFAULT_BOUNDS, CaseLayout, NoteBounds, in_order, kept_within, layout_of
 from mage_es.engine.rules.retrieval import Candidates
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import Induced
-from mage_es.engine.rules.wording import readings
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.world import World, reopen_world, require_ontology, state_of
@@ -35,15 +32,15 @@ from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import chat_of
+from mage_es.engine.served.floors import floors_of, is_far, probes_of
+from mage_es.engine.served.notes import DEFAULT_BOUNDS, CaseLayout, NoteBounds, in_order, kept_within, layout_of
+from mage_es.engine.served.wording import readings
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
-from mage_es.events.log.markers import Marker
 from mage_es.events.vocabulary import IterationClosed, Phase, QuestionPlanned
 from mage_es.projections.fold import State
 
 _FIRST = "What is first looked up is computed then."
-_KEPT = 4
-"""How many closed iterations' states of a served run are kept."""
 
 
 class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +167,7 @@ class FrozenRun:
     ) -> Recalled:
         """Return what this state has for a turn of a conversation, which may have been asked in learning too.
 
-        It goes by the reading of the text that is nearest to a memory (rules/wording.py); `shared` are the numbers of
+        It goes by the reading of the text that is nearest to a memory (served/wording.py); `shared` are the numbers of
         characters at its beginning and end that other turns of its client share. With a name to `draw` by, the arm is
         drawn as in learning; otherwise it is the one that has proved best. `client` is the key that asks.
 
@@ -275,26 +272,6 @@ class FrozenRun:
             return self.world.typing.predict([asked.question], self._induced, ids=[asked.id])[0]
         self.require_task_type(named)
         return named
-
-
-class FrozenRuns:
-    """The states of a served run's closed iterations, for any number of threads. The newest few are kept; an older one
-    is folded from the log again, which takes time."""
-
-    def __init__(self, run: Run, world: World, bounds: NoteBounds) -> None:
-        self._run, self._world, self._bounds = run, world, bounds
-        self._folding, self._kept = Lock(), dict[int, FrozenRun]()
-
-    def at(self, iteration: int) -> FrozenRun:
-        if found := self._kept.get(iteration):
-            return found
-        with self._folding:
-            if iteration not in self._kept:
-                name, reader = str(Marker("iteration", iteration)), LogReader(self._run.log_path)
-                state = state_of(self._run, reader, until=reader.resolve(name))
-                newest = dict(sorted(self._kept.items())[1 - _KEPT :])
-                self._kept = {**newest, iteration: FrozenRun(self._run, name, self._world, state, self._bounds)}
-            return self._kept[iteration]
 
 
 def freeze(

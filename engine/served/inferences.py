@@ -6,8 +6,8 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from mage_es.engine.rules.notes import CaseLayout, note_of
 from mage_es.engine.served.frozen import BundleMember, member_of
+from mage_es.engine.served.notes import CaseLayout, note_of
 from mage_es.events.errors import NotFound
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker

@@ -20,9 +20,9 @@ from functools import lru_cache, partial
 from threading import Lock
 from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args
 
-from mage_es.engine.rules.notes import Note, note_of
 from mage_es.engine.seams.faults import shortened
 from mage_es.engine.served.frozen import FrozenRun
+from mage_es.engine.served.notes import Note, note_of
 from mage_es.engine.serving.live import Learn, LiveRun, Wish
 from mage_es.engine.serving.replies import ReplyReader
 from mage_es.engine.serving.rules.feedback import Feedback

@@ -18,9 +18,9 @@ from types import MethodType
 from typing import Any
 
 from mage_es.engine.rules.ingredients import CaseParts
-from mage_es.engine.rules.notes import parts_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.served.frozen import FrozenRun
+from mage_es.engine.serving.note_parts import parts_of
 from mage_es.engine.serving.open_run import open_run
 from mage_es.events.errors import PrerequisiteError, UsageError
 

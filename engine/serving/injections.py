@@ -8,12 +8,12 @@ has the same bytes before the question, turns included, as a client's turn that 
 from collections.abc import Iterator
 from itertools import chain, groupby
 
-from mage_es.engine.rules.floors import is_far
-from mage_es.engine.rules.notes import CaseLayout, in_order, note_of, quotations_of
 from mage_es.engine.rules.prompt import NOTES
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.world import templates_of
 from mage_es.engine.seams.check import Check
+from mage_es.engine.served.floors import is_far
+from mage_es.engine.served.notes import CaseLayout, in_order, note_of, quotations_of
 from mage_es.engine.serving.rules.holdback import is_held_back
 from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader

@@ -17,9 +17,9 @@ from anyio import to_thread
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, ContentText
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from mage_es.engine.rules.notes import Note
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.served.frozen import FrozenRun, freeze
+from mage_es.engine.served.notes import Note
 from mage_es.engine.serving.clients import note_before
 
 

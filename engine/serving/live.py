@@ -29,15 +29,15 @@ import msgspec
 from mage_es.engine.commands import Curation, RecordDecided
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models
-from mage_es.engine.rules.notes import DEFAULT_BOUNDS, NOTHING, Note, NoteBounds, layout_of, note_of
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.memories import MemoryReport, curations, item_of, reported
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
-from mage_es.engine.served.frozen import FrozenRun, FrozenRuns, question_of
+from mage_es.engine.served.frozen import FrozenRun, question_of
 from mage_es.engine.served.inferences import InferenceReport, Recorded, explained, has_session, not_recorded, recorded
+from mage_es.engine.served.notes import DEFAULT_BOUNDS, NOTHING, Note, NoteBounds, layout_of, note_of
+from mage_es.engine.serving.frozen_runs import FrozenRuns
 from mage_es.engine.serving.journal import RETRY_S, Health, Journal, Recording
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publish import Published, publish_beside
@@ -55,13 +55,14 @@ from mage_es.engine.serving.rules.holdback import SALT_BYTES, is_held_back
 from mage_es.engine.serving.sessions import Sessions
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.serving.turn_habits import TurnHabits
+from mage_es.engine.worth.memories import MemoryReport, curations, item_of, reported
 from mage_es.events import vocabulary as v
-from mage_es.events.care import naming, sign_head
-from mage_es.events.care.notes import Signer
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import NotFound, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.markers import Marker
+from mage_es.events.signing.heads import naming, sign_head
+from mage_es.events.signing.notes import Signer
 from mage_es.projections.memory import MemoryRow
 
 Learn = Literal["off", "log", "propose"]

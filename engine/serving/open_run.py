@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from mage_es.engine.rules.notes import MinSimilarity, bounds_of
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.served.frozen import freeze
+from mage_es.engine.served.notes import MinSimilarity
+from mage_es.engine.serving.bounds import bounds_of
 from mage_es.engine.serving.clients import OpenedRun
 from mage_es.engine.verbs.forms import in_thread, typed
 
@@ -31,7 +32,7 @@ def open_run(
 
     A memory whose cosine to a question is below `min_similarity` is left out: "auto" measures for each task type the
     cosine to another question's memory that 19 of 20 of the run's own questions, reworded, reach
-    (engine/rules/floors.py); 0 lets everything in. If `task_types` are named, a question of any other type gets none.
+    (engine/served/floors.py); 0 lets everything in. If `task_types` are named, a question of any other type gets none.
     Notes in what `wrap` sends have at most `max_note_tokens` (an upper estimate; 0: no limit), and show cases as
     `layout` says, such as `turns` of the chat or `sections`; by default as the run's own prompts do.
 

@@ -23,11 +23,11 @@ from mage_es.engine.run.directory import Run, clock, create_run
 from mage_es.engine.run.inheriting import Parent, inheritance, read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.questions import recorded_benchmark
+from mage_es.engine.run.served import SUFFIX, is_served
 from mage_es.engine.run.world import World, open_world, reopen_world, state_of, templates_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
-from mage_es.engine.served.kind import SUFFIX, is_served
 from mage_es.engine.session.beginning import begin_at_once
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import RunLocked, UsageError

@@ -20,12 +20,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.askings.again import price_again
 from mage_es.engine.commands import RecordDecided
 from mage_es.engine.config import Config, parse
 from mage_es.engine.decide import decide
 from mage_es.engine.loop import close, compare, snapshot
 from mage_es.engine.models.registry import Models, open_model, require_model
 from mage_es.engine.rules.setting import Setting
+from mage_es.engine.run.asking_price import AskingPrice
 from mage_es.engine.run.directory import Run, as_run, require_free_space
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices
@@ -44,7 +46,6 @@ from mage_es.engine.serving.rules.publishing import (
     tried,
 )
 from mage_es.engine.serving.rules.trials import near_enough
-from mage_es.engine.session.reasking import AskingPrice, price_again
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.forms import blocking, typed

@@ -14,19 +14,20 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import replace
 
-from mage_es.engine.rules.notes import NoteBounds, bounds_of
 from mage_es.engine.run.directory import RUNS_DIR, find_run
 from mage_es.engine.run.runtime import Runtime, Telemetry
+from mage_es.engine.run.served import Serving
 from mage_es.engine.run.telemetry import sending_to
-from mage_es.engine.served.settings import Serving
+from mage_es.engine.served.notes import NoteBounds
+from mage_es.engine.serving.bounds import bounds_of
 from mage_es.engine.serving.journal import Health
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import models_of
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.events.care.notes import Signer
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
 from mage_es.events.log.allocators import give_back_freed, give_back_large
+from mage_es.events.signing.notes import Signer
 from mage_es.events.vocabulary import Paired
 
 if TYPE_CHECKING:

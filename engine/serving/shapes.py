@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from mage_es.engine.rules.notes import Note
+from mage_es.engine.served.notes import Note
 from mage_es.events.vocabulary.serving import RequestShape
 
 _TEXTS = ("text", "input_text", "output_text")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 
-from mage_es.engine.rules.wording import shared
+from mage_es.engine.served.wording import shared
 
 _TURNS, _KEYS, _END = 12, 1_000, 1_000
 """How many turns are kept per key, for how many keys, and how many characters of either end of a turn."""

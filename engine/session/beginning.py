@@ -13,8 +13,8 @@ from mage_es.engine.run.inheriting import Parent
 from mage_es.engine.run.questions import rows_of
 from mage_es.engine.run.world import World, registered_in, require_ontology
 from mage_es.engine.session.session import Session
-from mage_es.events.care import naming
 from mage_es.events.log import Log, LogReader
+from mage_es.events.signing.heads import naming
 from mage_es.events.vocabulary import Draft
 from mage_es.projections.fold import State, fold
 from mage_es.projections.scores import START

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import msgspec
 
+from mage_es.engine.askings.agreement import Agreement, JudgeCase, agreement
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, PredictionForm, means, text_of
 from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.registry import open_benchmark, open_records
 from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.session.judge import template_of
-from mage_es.engine.verbs.agreement import Agreement, Judge, JudgeCase, agreement, opinions_of
+from mage_es.engine.study.opinions import Judge, opinions_of
 from mage_es.events.errors import UsageError
 
 

@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from mage_es.engine.askings.requests import Requests
 from mage_es.engine.rules.new_memories import CASE
-from mage_es.engine.run.memories import things_of
-from mage_es.engine.run.requests import Requests
+from mage_es.engine.worth.memories import things_of
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,

@@ -13,7 +13,11 @@ from mage_es.engine.commands import Curation
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.quarantine import OUT_OF_USE, QUARANTINED, status_of
 from mage_es.engine.run.directory import Run, as_run, clock
-from mage_es.engine.run.memories import (
+from mage_es.engine.run.served import is_served
+from mage_es.engine.run.world import first_event, state_of
+from mage_es.engine.upkeep.lineage import lineage_of
+from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.worth.memories import (
     MemoryItem,
     MemoryReport,
     bare_setting,
@@ -24,10 +28,6 @@ from mage_es.engine.run.memories import (
     items_of,
     report_of,
 )
-from mage_es.engine.run.world import first_event, state_of
-from mage_es.engine.served.kind import is_served
-from mage_es.engine.upkeep.lineage import lineage_of
-from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft

@@ -18,13 +18,13 @@ from typing import Literal
 
 import msgspec
 
-from mage_es.engine.rules.effect import LEAST_PAIRS, pairs_of, to_ask
-from mage_es.engine.rules.live_gain import LEAST
+from mage_es.engine.rules.distributions import LEAST
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.worth import OnRecord, PairedNumbers, on_record, paired_numbers
 from mage_es.engine.upkeep.memory import curate_all
 from mage_es.engine.upkeep.pruning import proved_harmful
 from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.worth.effect import LEAST_PAIRS, pairs_of, to_ask
+from mage_es.engine.worth.worth import OnRecord, PairedNumbers, on_record, paired_numbers
 from mage_es.events.vocabulary import MemoryReleased
 
 BY = "prune"

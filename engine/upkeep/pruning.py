@@ -1,4 +1,4 @@
-"""Which memories are proved harmful, by what `effect` has on record (rules/effect.py).
+"""Which memories are proved harmful, by what `effect` has on record (worth/effect.py).
 
 Rules
     - One test for each memory, chosen by how many answers there are, not by what they say: the sign test of its pairs

@@ -17,6 +17,7 @@ from mage_es.engine.config import Config, checked
 from mage_es.engine.embedders.registry import metered, replacement
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.registry import Models, open_models, own_teacher, require_models, require_teaching
+from mage_es.engine.run.asking_price import AskingPrice, price_on
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.cutoffs import columns_told, continuation, cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
@@ -26,7 +27,6 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.telemetry import followed_by
 from mage_es.engine.run.world import first_event, open_world, registered_in
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
-from mage_es.engine.session.reasking import AskingPrice, price_on
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.preflight import given_away, require_room, require_served, room_for_briefs

@@ -54,11 +54,11 @@ from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.exam_report import ExamReport, report_of
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.preflight import require_room
-from mage_es.events.care import root_of
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import LocalFileSystem, Lock
 from mage_es.events.errors import BudgetReached, Interrupted, PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log, LogReader
+from mage_es.events.signing.heads import root_of
 from mage_es.events.vocabulary import (
     Draft,
     ExamClosed,

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.served.kind import SUFFIX
+from mage_es.engine.run.served import SUFFIX
 from mage_es.engine.served.tenants import Key, KeyRing, Refused, keys_in, read_keys
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError

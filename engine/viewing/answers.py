@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from mage_es.engine.askings.requests import Requests
 from mage_es.engine.courses import Ask
 from mage_es.engine.embedders.registry import LateEmbedder
-from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Request

@@ -14,7 +14,6 @@ from mage_es.engine.courses import Ask, Course, Fact, Finish, advance, begin
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import open_model, require_model
 from mage_es.engine.models.retrying import RetryingClient
-from mage_es.engine.rules.floors import is_far
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.run.directory import Run, as_run
@@ -25,6 +24,7 @@ from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
+from mage_es.engine.served.floors import is_far
 from mage_es.engine.served.frozen import BundleMember, FrozenRun, bundle_of, evidence_of, freeze, question_of
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.verbs.forms import blocking, typed

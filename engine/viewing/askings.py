@@ -1,6 +1,6 @@
 """The questions of a run and its exams, as tables: each asking with its verdict, and what the guard made of them.
 
-The facts are collected as columns (engine/run/asked.py) and made into tables once.
+The facts are collected as columns (engine/askings/columns.py) and made into tables once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.run.asked import (
+from mage_es.engine.askings.columns import (
     CARRIED,
     CORRECT,
     PLANNED,

@@ -12,8 +12,8 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import ExamRecord, by_question, exam_records, is_own, learner_of
 from mage_es.engine.run.inheriting import first_iteration
 from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.served import is_served
 from mage_es.engine.run.world import baseline_of, first_event, state_of
-from mage_es.engine.served.kind import is_served
 from mage_es.events.errors import LogError, MageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from mage_es import __version__
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.memories import others_of
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.viewing.answers import Rendered
@@ -32,6 +31,7 @@ from mage_es.engine.viewing.positions import positions
 from mage_es.engine.viewing.reading import RunReading
 from mage_es.engine.viewing.tables import columns_of, hashed, packed, picked
 from mage_es.engine.viewing.verdict import beside, verdict
+from mage_es.engine.worth.memories import others_of
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import MageError
 from mage_es.events.log import LogReader

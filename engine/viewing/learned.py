@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from mage_es.engine.rules.quarantine import OUT_OF_USE, reviewed, status_of
-from mage_es.engine.run.memories import item_in, kind_of, lesson_of, one_line
 from mage_es.engine.viewing.columns import Borrowed, PackedTexts
 from mage_es.engine.viewing.tables import Rows, whole
+from mage_es.engine.worth.memories import item_in, kind_of, lesson_of, one_line
 from mage_es.events import vocabulary as v
 from mage_es.events.facts.private import PREFIX
 from mage_es.events.segments import Reads

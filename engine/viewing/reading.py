@@ -14,11 +14,11 @@ from typing import Any
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.exams import ExamRecord, exam_records, learner_of
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.worth import PairedEffect, effects
 from mage_es.engine.viewing.card import gain_of, pair_of
 from mage_es.engine.viewing.life import EXACT, HEADERS, Life, lives
 from mage_es.engine.viewing.verdict import beside
 from mage_es.engine.viewing.windows import Windows
+from mage_es.engine.worth.worth import PairedEffect, effects
 from mage_es.events.care import repair_log
 from mage_es.events.errors import LogDamaged, LogError, MageError, PrerequisiteError, UnknownEvent
 from mage_es.events.log import LogReader

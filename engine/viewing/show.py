@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.askings.requests import Requests
 from mage_es.engine.commands import shared
 from mage_es.engine.courses import Ask, Finish, begin
 from mage_es.engine.embedders.registry import LateEmbedder
@@ -16,7 +17,7 @@ from mage_es.engine.rules.prompt import NOTES
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, number_of
 from mage_es.engine.run.inheriting import inheritance
-from mage_es.engine.run.requests import Requests
+from mage_es.engine.run.served import is_served
 from mage_es.engine.run.world import (
     World,
     baseline_of,
@@ -30,7 +31,6 @@ from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.served.frozen import BundleMember, bundle_of
 from mage_es.engine.served.inferences import InferenceReport, explained, recorded
-from mage_es.engine.served.kind import is_served
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.verbs.forms import typed
 from mage_es.engine.viewing.transcript import ABOUT, ENDS, CallReport, MoveReport, TrimReport, asked_again, walk

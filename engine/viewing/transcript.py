@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from mage_es.engine.askings.requests import Requests
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Grade, Look, Move, Use, advance, begin
-from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.model import Request
 from mage_es.engine.session.course_choice import planned_course

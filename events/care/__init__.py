@@ -1,39 +1,23 @@
-"""Care of a log: verify it, repair it, back it up and restore it, export it."""
+"""Care of a log: verify it with its questions and signed heads, and repair it."""
 
 from __future__ import annotations
 
-from mage_es.events.care.backup import Stored, back_up
 from mage_es.events.care.chains import HeadSearch
-from mage_es.events.care.export import FORMATS, ExportReport, export
-from mage_es.events.care.heads import HeadsVerdict, cosign_head, naming, root_of, sign_head, verify_heads
-from mage_es.events.care.manifest import CompleteBackup, complete, item_of
+from mage_es.events.care.heads import HeadsVerdict, cosign_head, verify_heads
 from mage_es.events.care.questions import QuestionsVerdict, verify_questions
 from mage_es.events.care.repair import RepairReport, plan_repair, repair_log
-from mage_es.events.care.restore import restore
 from mage_es.events.care.verify import Finding, LogVerdict, verify_log
 
 __all__ = [
-    "FORMATS",
-    "CompleteBackup",
-    "ExportReport",
     "Finding",
     "HeadSearch",
     "HeadsVerdict",
     "LogVerdict",
     "QuestionsVerdict",
     "RepairReport",
-    "Stored",
-    "back_up",
-    "complete",
     "cosign_head",
-    "export",
-    "item_of",
-    "naming",
     "plan_repair",
     "repair_log",
-    "restore",
-    "root_of",
-    "sign_head",
     "verify_heads",
     "verify_log",
     "verify_questions",

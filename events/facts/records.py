@@ -26,7 +26,7 @@ class SegmentSealed(Event, frozen=True, kw_only=True, tag="log.segment_sealed"):
 
 
 class SignerNamed(Event, frozen=True, kw_only=True, tag="signer.named"):
-    """Heads of this log are signed with a key from here on (care/heads.py)."""
+    """Heads of this log are signed with a key from here on (signing/heads.py)."""
 
     # In the log, so that every head that it signs covers its name, and a missing head is noticed.
     stream: ClassVar[str] = "signer/{0.verifier}"

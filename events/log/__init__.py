@@ -30,13 +30,12 @@ the watermark, HEAD or a later frame shows that it was synced, so a reader never
 could take back.
 
 Which module does what: writer.py appends and seals, recorded.py knows which facts exist, recovery.py makes a log whole,
-tail.py and reader.py read, following.py waits for more, markers.py names moments such as `iter-9`.
+tail.py and reader.py read, markers.py names moments such as `iter-9`.
 """
 
 from __future__ import annotations
 
-from mage_es.events.log.following import follow
 from mage_es.events.log.reader import LogReader
 from mage_es.events.log.writer import Appended, Head, Log, LogClock
 
-__all__ = ["Appended", "Head", "Log", "LogClock", "LogReader", "follow"]
+__all__ = ["Appended", "Head", "Log", "LogClock", "LogReader"]

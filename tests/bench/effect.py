@@ -21,11 +21,11 @@ from typing import NamedTuple
 import msgspec
 
 import mage_es
-from mage_es.engine.rules.effect import Without, askings, to_ask
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.world import state_of
-from mage_es.engine.run.worth import PairedEffect
 from mage_es.engine.seams.benchmark import Question, Split
+from mage_es.engine.worth.effect import Without, askings, to_ask
+from mage_es.engine.worth.worth import PairedEffect
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, BundleTrimmed, QuestionPlanned
 from mage_es.projections.fold import State

@@ -26,9 +26,9 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.players.worlds.private.labels import KIND, LabelRule
 from mage_es.engine.players.worlds.wordmath.dice import Dice
-from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.serving.shapes import Reading, Turn

@@ -26,18 +26,18 @@ from typing import Any, NamedTuple
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_models
-from mage_es.engine.rules.live_gain import Difference, compare_sides
-from mage_es.engine.rules.notes import NOTHING, Note, NoteBounds
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import BETWEEN_TURNS, Request
+from mage_es.engine.served.notes import NOTHING, Note, NoteBounds
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.publish import Published
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.serving.rules.sittings import visits
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.worth.live_gain import Difference, compare_sides
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, InferenceOpened, ServingStarted
 from tests.bench.tables import print_table

@@ -21,11 +21,11 @@ import msgspec
 import mage_es
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.players.worlds.private.benchmark import PrivateSet
-from mage_es.engine.rules.effect import LEAST_PAIRS, pairs_of, to_ask
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.world import state_of
-from mage_es.engine.run.worth import on_record
+from mage_es.engine.worth.effect import LEAST_PAIRS, pairs_of, to_ask
+from mage_es.engine.worth.worth import on_record
 from mage_es.events.log import LogReader
 from tests.bench.effect import Found, print_found
 from tests.bench.merge import tasks_of

@@ -3,7 +3,7 @@
     python -m tests.bench.relevance --tickets wordmath-s42-001 --runs-dir runs         after `mage-es demo`
     python -m tests.bench.relevance --runs-dir runs --data-dir data gsm8k medqa webqa
 
-The floor is the run's own (engine/rules/floors.py). `before` is the one that was taken until now: what 95 of 100
+The floor is the run's own (engine/served/floors.py). `before` is the one that was taken until now: what 95 of 100
 memories of a type have to the nearest of another question, of the whole text alone. The wrappings here are none of
 those that the floor is measured with. `--tickets` evolves a run on tickets of one template, generated, first.
 """
@@ -20,8 +20,9 @@ from random import Random
 import numpy as np
 
 import mage_es
-from mage_es.engine.rules.retrieval import nearest_of, nearest_of_others
+from mage_es.engine.served.floors import nearest_of
 from mage_es.engine.served.frozen import FrozenRun, question_of
+from mage_es.engine.serving.rules.trials import nearest_of_others
 from tests.bench.tables import print_table
 
 ASKED_OTHERWISE = (

@@ -17,8 +17,8 @@ from pathlib import Path
 import mage_es
 from mage_es.engine.players.worlds.private.benchmark import PrivateSet
 from mage_es.engine.rules.distributions import sign_test
-from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import find_run
+from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.serving.live import LiveRun
 from tests.engine.serving.behind import serving
 

@@ -32,10 +32,10 @@ from mage_es.engine.config import Config, canonical, fingerprint
 from mage_es.engine.histories.rules.what_if import LEAST_PAIRS, Toss, WhatIfEstimate, estimated
 from mage_es.engine.histories.what_if import what_if
 from mage_es.engine.rules.bandits import choose, rewarded
-from mage_es.engine.rules.effect import askings
 from mage_es.engine.rules.snapshot import decision_on
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import state_of
+from mage_es.engine.worth.effect import askings
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     MICRO,

@@ -17,13 +17,13 @@ from mage_es.engine.config import Config
 from mage_es.engine.histories.what_if import what_if
 from mage_es.engine.rules.forms import rival_of, to_try
 from mage_es.engine.run.directory import Run, find_run
-from mage_es.engine.run.memories import bare_setting
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.worth.memories import bare_setting
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,

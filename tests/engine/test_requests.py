@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.askings.requests import Requests
 from mage_es.engine.auditing.theorems.requests import check_requests
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.rules import prompt
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event, templates_of
 from mage_es.engine.seams.model import Completion, Request

@@ -29,7 +29,6 @@ from mage_es.engine.benchmarks.tasks import ROLES
 from mage_es.engine.benchmarks.tasks.benchmark import given_tasks
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
-from mage_es.engine.rules.notes import bounds_of
 from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.engine.rules.splits import Splits
 from mage_es.engine.run.directory import Run, find_run
@@ -37,6 +36,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import divide
 from mage_es.engine.seams.benchmark import Question, Split, Verdict
 from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.serving.bounds import bounds_of
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.verbs.evolve import evolve

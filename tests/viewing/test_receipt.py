@@ -18,8 +18,8 @@ from mage_es.engine.auditing.heads import cosign, receipt
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
-from mage_es.events.care.notes import make_key, read_signer
 from mage_es.events.log import LogReader
+from mage_es.events.signing.notes import make_key, read_signer
 from mage_es.events.vocabulary import AnswerJudged
 from tests.engine.conftest import SMALL
 from tests.viewing.conftest import Looked

@@ -34,7 +34,7 @@ def new(
     ] = False,
 ) -> None:
     """Make an Ed25519 key, and print its verifier key: give that one to whoever will check."""
-    from mage_es.events.care.notes import make_key
+    from mage_es.events.signing.notes import make_key
 
     verifier = str(make_key(file, name=name, is_witness=witness))
     out.report({"file": str(file), "verifier": verifier}, verifier)
@@ -67,7 +67,7 @@ def cosign(
 ) -> None:
     """Check a run's signed heads as a witness, and cosign the newest with the current time. The log does not change."""
     from mage_es.engine.auditing.heads import cosign as cosign_run
-    from mage_es.events.care.notes import read_signer
+    from mage_es.events.signing.notes import read_signer
 
     witness, found = read_signer(key), settings.find_run(run)
     report = cosign_run(found, witness)

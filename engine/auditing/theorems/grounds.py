@@ -19,9 +19,9 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.check import Check
 from mage_es.engine.verbs.summary import ExamRow
 from mage_es.events.care import HeadsVerdict
-from mage_es.events.care.notes import LOG, Verifier
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
+from mage_es.events.signing.notes import LOG, Verifier
 from mage_es.events.vocabulary import ExamOpened, ModelCalled, RunRegistered
 
 Basis = Literal["recomputed", "a head you kept", "belief"]

@@ -17,11 +17,12 @@ from mage_es.engine.run.exams import ExamRecord, exam_records, number_of, repair
 from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.check import Check
-from mage_es.events.care import root_of, verify_log
+from mage_es.events.care import verify_log
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
+from mage_es.events.signing.heads import root_of
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,

@@ -13,11 +13,11 @@ from contextlib import suppress
 from itertools import product
 from typing import NamedTuple
 
+from mage_es.engine.askings.again import place_of
 from mage_es.engine.auditing.theorems.log import problems_of
-from mage_es.engine.rules.effect import WANTED, Prompted, PromptKey, asked_without, askings, reasked
 from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.check import Check
-from mage_es.engine.session.reasking import place_of
+from mage_es.engine.worth.effect import WANTED, Prompted, PromptKey, asked_without, askings, reasked
 from mage_es.events.care import verify_log
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader

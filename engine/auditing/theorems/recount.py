@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mage_es.engine.agents.critic import judgement, unanswered
+from mage_es.engine.askings.again import Replies
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Look, Move, Use, advance, begin
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.rules.ingredients import trimming_of
@@ -25,7 +26,6 @@ from mage_es.engine.seams.plugins import verb
 from mage_es.engine.seams.spec import is_embedded
 from mage_es.engine.session.course_choice import is_learned, planned_course
 from mage_es.engine.session.judge import judged
-from mage_es.engine.session.reasking import Replies
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, MageError, UsageError
 from mage_es.events.facts.private import ERASED, PREFIX, is_erased

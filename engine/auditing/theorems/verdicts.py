@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.agents.learner import plan_answers
+from mage_es.engine.askings.again import names_again, replies_of
 from mage_es.engine.auditing.theorems.reasked import NAME as ASKED_AGAIN
 from mage_es.engine.auditing.theorems.reasked import AskedTogether, asked_again
 from mage_es.engine.auditing.theorems.recount import BOUND, CheckBasis, Recount
@@ -40,7 +41,6 @@ from mage_es.engine.run.world import World, first_event, held_out_sample, reopen
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.environment import is_sequential
-from mage_es.engine.session.reasking import names_again, replies_of
 from mage_es.events.errors import LogDamaged, LogError, PrerequisiteError, UsageError
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader

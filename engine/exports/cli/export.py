@@ -84,7 +84,7 @@ def export(
 
 
 def _as_files(run: Run, out: Output, to: Path, format: Literal["parquet", "csv", "jsonl"], until: str) -> None:
-    from mage_es.events.care import export as export_log
+    from mage_es.engine.exports.event_files import export as export_log
     from mage_es.events.log import LogReader
 
     reader = LogReader(run.log_path, opened=False)

@@ -21,7 +21,7 @@ from mage_es.events.errors import UsageError
 if TYPE_CHECKING:
     from mage_es.engine.histories.diff import AnswersDiff, DiffReport
     from mage_es.engine.histories.inspect_diff import InspectDiff
-    from mage_es.engine.run.memories import MemoryItem
+    from mage_es.engine.worth.memories import MemoryItem
 
 SHOWN = 8
 """Rows in each table; `--json` has more."""

@@ -16,7 +16,7 @@ from mage_es.engine.config import MOST
 
 if TYPE_CHECKING:
     from mage_es.engine.histories.effect import EffectReport
-    from mage_es.engine.run.worth import EffectRow, PairedEffect, SplitEffect
+    from mage_es.engine.worth.worth import EffectRow, PairedEffect, SplitEffect
 
 EXAMPLES = examples(
     "mage-es effect RUN",

@@ -104,7 +104,7 @@ def _mark(iteration: int) -> str:
 
 
 def _of_answers(report: WhatIfReport, found: WhatIfAnswers) -> list[TextTable | str]:
-    from mage_es.engine.rules.effect import too_few
+    from mage_es.engine.worth.effect import too_few
 
     what = f"always {report.arm}" if report.arm else f"without {', '.join(each[:ID_DIGITS] for each in report.without)}"
     rows = [("as recorded", str(found.answers), f"{100 * found.right / found.answers:.1f} %", "", "")]

@@ -30,10 +30,10 @@ import msgspec
 from mage_es.engine.config import Config
 from mage_es.engine.rules.benefit import served
 from mage_es.engine.rules.distributions import t_quantile
-from mage_es.engine.rules.effect import LEAST_PAIRS, Prompted
 from mage_es.engine.rules.guard import Accepted, Decision, is_no_drop, parts
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.snapshot import best_of, decision_on
+from mage_es.engine.worth.effect import LEAST_PAIRS, Prompted
 from mage_es.events.vocabulary import BenefitDecided, GuardDecided, Paired
 from mage_es.projections.scores import Scores
 

@@ -12,7 +12,7 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 
 if TYPE_CHECKING:
-    from mage_es.engine.rules.notes import MinSimilarity
+    from mage_es.engine.served.notes import MinSimilarity
 
 EXAMPLES = examples("mage-es mcp RUN --at iter-9", "mage-es mcp RUN --learn off")
 
@@ -54,7 +54,7 @@ def mcp(
         from mage_es.engine.serving.mcp import serve_stdio, shown_by, shown_now
     except ImportError as error:
         raise PrerequisiteError("`mage-es mcp` needs the package mcp: python -m pip install 'mage-es[mcp]'") from error
-    from mage_es.engine.rules.notes import bounds_of
+    from mage_es.engine.serving.bounds import bounds_of
     from mage_es.engine.serving.live import LiveRun
     from mage_es.engine.serving.open_run import open_run
 

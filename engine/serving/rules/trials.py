@@ -13,8 +13,10 @@ Rules
 from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 
-from mage_es.engine.rules.retrieval import nearest_of_others
+import numpy as np
+
 from mage_es.engine.seams.embedder import Vector
+from mage_es.engine.served.floors import nearest_of, sampled
 from mage_es.events.vocabulary import AnchorTrial
 from mage_es.projections.fold import State
 from mage_es.projections.memory import Memory
@@ -84,3 +86,13 @@ def why_undecided(trials: Sequence[AnchorTrial], floor: float) -> str:
     if lost > won:
         return f"Of the {len(shown)} anchors that were asked with it {lost} turned wrong, and {won} right."
     return ""
+
+
+def nearest_of_others(memory: Memory, task_type: str, most: int) -> list[float]:
+    """Return for a sample of at most `most` memories of a task type's cases the cosine of the nearest of another
+    question."""
+    if not (drawn := sampled(memory, task_type, most)):
+        return []
+    vectors = np.stack([case.vector for case in drawn])
+    nearest = nearest_of(memory, task_type, vectors, [case.question_id for case in drawn])
+    return [each for each in nearest if each > -1]

@@ -13,7 +13,8 @@ from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 
 if TYPE_CHECKING:
-    from mage_es.engine.verbs.agreement import Agreement, Judge
+    from mage_es.engine.askings.agreement import Agreement
+    from mage_es.engine.study.opinions import Judge
 
 EXAMPLES = examples(
     "mage-es score hotpotqa --records hotpot_dev_distractor_v1.json --predictions mine.jsonl",
@@ -92,7 +93,7 @@ def score(
 def _judge(spec: str, settings: Settings, out: Output) -> Judge:
     from mage_es.engine.models.registry import open_model
     from mage_es.engine.run.budget import Budget, require_prices
-    from mage_es.engine.verbs.agreement import Judge
+    from mage_es.engine.study.opinions import Judge
     from mage_es.projections.ledger import Ledger
 
     model, prices = open_model(spec, "judge"), settings.prices()

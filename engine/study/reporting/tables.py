@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
+from mage_es.engine.askings.agreement import kappa
 from mage_es.engine.config import PAPER, canonical
 from mage_es.engine.run.exams import RULE, RecordedExam
 from mage_es.engine.study.reporting.cells import (
@@ -28,7 +29,6 @@ from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun
 from mage_es.engine.study.reporting.replies import all_measured, log_of, replies_of
 from mage_es.engine.study.reporting.study import TABLES, VARYING, WORDS, Measure, Study, TableBody, table
 from mage_es.engine.verbs.agents import TIERS
-from mage_es.engine.verbs.agreement import kappa
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.vocabulary import MemoryAppended, QuestionPlanned, Tier
 

@@ -19,8 +19,8 @@ from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from mage_es.engine.commands import Curation
-    from mage_es.engine.run.memories import MemoryItem, MemoryReport
-    from mage_es.engine.run.worth import Worth
+    from mage_es.engine.worth.memories import MemoryItem, MemoryReport
+    from mage_es.engine.worth.worth import Worth
 
 LIST_EXAMPLES = examples(
     "mage-es memory list",
@@ -88,8 +88,8 @@ def list_all(
     or questions on either side. What was asked again comes before what the coin says, that before an association, and
     memories with too few for any number come last. No model is called.
     """
-    from mage_es.engine.run.worth import GROUNDS, effects
     from mage_es.engine.upkeep.memory import memories
+    from mage_es.engine.worth.worth import GROUNDS, effects
 
     _must_be_known("--sort", sort, list(SORTS))
     chosen = settings.find_run(run)
@@ -188,7 +188,7 @@ def reject(memory: MemoryArgument, run: RunArgument = None, *, settings: Setting
 
 
 def _curate(memory: str, action: Curation, *, run: str | None, reason: str, settings: Settings, out: Output) -> None:
-    from mage_es.engine.served.kind import SUFFIX
+    from mage_es.engine.run.served import SUFFIX
     from mage_es.engine.upkeep.memory import curate
 
     found = settings.find_run(run)

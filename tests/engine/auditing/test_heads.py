@@ -20,10 +20,10 @@ from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.events.care.heads import kept_heads
-from mage_es.events.care.notes import Signer, make_key, read_signer
 from mage_es.events.disk import Layout
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
+from mage_es.events.signing.notes import Signer, make_key, read_signer
 from mage_es.events.vocabulary import (
     AnswerJudged,
     ExamClosed,

@@ -17,12 +17,12 @@ import yaml
 
 from mage_es.engine.exports.hf import HfReport, export_hf
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.memories import report_of, things_of
 from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.viewing.show import show
 from mage_es.engine.viewing.transcript import CallReport, ToolReport
+from mage_es.engine.worth.memories import report_of, things_of
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, QuestionPlanned, SplitCommitted

@@ -11,15 +11,15 @@ import msgspec
 import pytest
 
 import mage_es
+from mage_es.engine.askings.again import asking_again
+from mage_es.engine.askings.requests import Requests
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.courses import Ask
 from mage_es.engine.histories.effect import effect, effect_price
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.run.directory import Run, clock, delete_run
-from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.world import reopen_world, state_of
 from mage_es.engine.seams.model import Completion, Model, Request
-from mage_es.engine.session.reasking import asking_again
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.upkeep.erase import erase
 from mage_es.engine.upkeep.memory import memories

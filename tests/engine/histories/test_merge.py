@@ -9,16 +9,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.askings.requests import Requests
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.histories.merge import MergeReport, merge
+from mage_es.engine.rules.distributions import LEAST
 from mage_es.engine.rules.leaks import Guarded, hashes_of, texts_of
-from mage_es.engine.rules.live_gain import LEAST
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.probation import PROBATION
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance, last_inherited
-from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.run.world import state_of
 from mage_es.engine.serving.opening import open_served

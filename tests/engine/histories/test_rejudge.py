@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import mage_es
+from mage_es.engine.askings.agreement import kappa
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.histories.rejudge import rejudge, rejudge_price
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.upkeep.erase import erase
-from mage_es.engine.verbs.agreement import kappa
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError

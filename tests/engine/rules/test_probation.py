@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from mage_es.engine.rules.live_gain import LEAST
+from mage_es.engine.rules.distributions import LEAST
 from mage_es.engine.rules.probation import PROBATION, count_tosses
 from mage_es.engine.rules.routes import RECALL
 from mage_es.events.vocabulary import AnswerJudged, ProbationCounted, QuestionPlanned, Retrieved, RunMerged

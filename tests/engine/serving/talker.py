@@ -9,8 +9,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mage_es.engine.rules.notes import NOTHING
 from mage_es.engine.run.directory import Run
+from mage_es.engine.served.notes import NOTHING
 from mage_es.engine.serving.live import LiveRun
 from tests.engine.serving.talking import closed, said
 

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.served.settings import Serving
+from mage_es.engine.run.served import Serving
 from mage_es.engine.served.tenants import Key, KeyRing
 from mage_es.engine.serving.door import Door
 from mage_es.engine.serving.live import LONGEST_TEXT

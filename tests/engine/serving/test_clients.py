@@ -15,8 +15,8 @@ import openai
 import pytest
 
 import mage_es
-from mage_es.engine.rules.notes import Note
 from mage_es.engine.run.directory import Run
+from mage_es.engine.served.notes import Note
 from mage_es.engine.serving.clients import OpenedRun
 from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.serving.shapes import read, spliced

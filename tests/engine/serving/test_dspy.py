@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.rules.notes import note_of
 from mage_es.engine.run.directory import Run
+from mage_es.engine.served.notes import note_of
 from mage_es.engine.serving.clients import OpenedRun
 from mage_es.engine.serving.open_run import open_run
 from mage_es.events.errors import UsageError

@@ -16,10 +16,10 @@ import pytest
 from msgspec.structs import replace
 
 from mage_es.engine.auditing.verify import verify
-from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.engine.served.inferences import has_session
+from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.serving.injections import check_injections
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun, Prepared

@@ -26,9 +26,9 @@ from mcp import Client, StdioServerParameters
 
 import mage_es
 from mage_es.cli import main
-from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.served.frozen import FrozenRun
+from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.serving.gain import gain
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import TOOLS, AgentView, McpApp, called, offered, server_of, shown_by, shown_now

@@ -22,9 +22,9 @@ from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.viewing.ask import ask
 from mage_es.events.care.heads import kept_heads
-from mage_es.events.care.notes import make_key, read_signer
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import LogReader
+from mage_es.events.signing.notes import make_key, read_signer
 from mage_es.events.vocabulary import InferenceOpened, RunInherited, SignerNamed
 from tests.engine.conftest import SMALL
 from tests.engine.serving.talking import said

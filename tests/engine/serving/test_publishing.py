@@ -16,12 +16,12 @@ import pytest
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.courses import Ask, begin
-from mage_es.engine.rules.notes import NoteBounds, in_order, note_of
 from mage_es.engine.rules.prompt import QUESTION as HEADING
 from mage_es.engine.rules.prompt import headed
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import state_of
+from mage_es.engine.served.notes import NoteBounds, in_order, note_of
 from mage_es.engine.serving.injections import check_injections
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.open_run import open_run

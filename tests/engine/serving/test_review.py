@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
-from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.served.tenants import Key, KeyRing
 from mage_es.engine.serving.door import Door
 from mage_es.engine.serving.live import LiveRun

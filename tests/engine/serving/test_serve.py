@@ -21,7 +21,7 @@ import pytest
 from msgspec.structs import replace
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.served.settings import Serving
+from mage_es.engine.run.served import Serving
 from mage_es.engine.serving.serve import ServeReport, aserve, serve
 from mage_es.engine.serving.server import listening
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.rules.notes import Note
+from mage_es.engine.served.notes import Note
 from mage_es.engine.serving.shapes import read, spliced
 from mage_es.events.vocabulary.serving import RequestShape
 from tests.engine.serving.bodies import SHAPES, items_of, request, spelling

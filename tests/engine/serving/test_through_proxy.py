@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.rules.notes import NoteBounds
+from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.serving import proxy
 from mage_es.engine.serving.live import LiveRun
 from mage_es.events.log import LogReader

@@ -13,7 +13,7 @@ import pytest
 from mage_es.engine.exports.otel.live import sending
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Telemetry
-from mage_es.engine.served.settings import Serving
+from mage_es.engine.run.served import Serving
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.serve import serve
 from mage_es.events.errors import UsageError

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from mage_es.engine.auditing.verify import verify
+from mage_es.engine.exports.event_files import export
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.world import state_of
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.upkeep.erase import ErasureReceipt, erase, plan_erasure
@@ -21,7 +21,7 @@ from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.export import export as export_page
-from mage_es.events.care.export import export
+from mage_es.engine.worth.memories import things_of
 from mage_es.events.disk.keys import destroy_key, keys_of
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.facts.private import Private

@@ -10,11 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.engine.askings.requests import Requests
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, clock, find_run
-from mage_es.engine.run.memories import things_of
-from mage_es.engine.run.requests import Requests
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.upkeep.lineage import lineage_of
 from mage_es.engine.upkeep.memory import cascade, curate, memories, memory
@@ -22,6 +21,7 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
+from mage_es.engine.worth.memories import things_of
 from mage_es.events.errors import Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased, ModelCalled, QuestionPlanned, Retrieved

@@ -12,9 +12,9 @@ import pytest
 import mage_es
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.worth import effects
 from mage_es.engine.upkeep.memory import curate, memory
 from mage_es.engine.upkeep.prune import prune
+from mage_es.engine.worth.worth import effects
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, MemoryQuarantined, ModelCalled
 from tests.bench.effect import measured

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mage_es.engine.auditing.verify import verify
+from mage_es.engine.exports.event_files import export
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.new_memories import memory_id
 from mage_es.engine.run.directory import Run
@@ -17,7 +18,6 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.viewing.show import show
-from mage_es.events.care.export import export
 from mage_es.events.disk.keys import destroy_key
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.facts.private import clear_vector, is_erased, under_of

@@ -17,7 +17,6 @@ from mage_es.engine.config import Config
 from mage_es.engine.histories.effect import effect
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.exams import exam_records
-from mage_es.engine.run.memories import report_of
 from mage_es.engine.run.world import state_of
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.verbs.evolve import evolve
@@ -28,6 +27,7 @@ from mage_es.engine.viewing.export import export, static
 from mage_es.engine.viewing.show import show
 from mage_es.engine.viewing.transcript import CallReport
 from mage_es.engine.viewing.windows import Windows
+from mage_es.engine.worth.memories import report_of
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned

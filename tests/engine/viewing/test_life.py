@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.engine.askings.test_columns import used
 
+from mage_es.engine.askings.columns import AskedFacts
 from mage_es.engine.rules.quarantine import status_of
-from mage_es.engine.run.asked import AskedFacts
-from mage_es.engine.run.memories import items_of
 from mage_es.engine.viewing.counted import Paid
 from mage_es.engine.viewing.life import HEADERS, Life, lives
+from mage_es.engine.worth.memories import items_of
 from mage_es.events.segments.batches import batches_of
 from mage_es.events.vocabulary import (
     MICRO,
@@ -28,7 +29,6 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Account
 from mage_es.projections.questions import EVOLVING, History
-from tests.engine.run.test_asked import used
 from tests.engine.viewing.conftest import valid_in
 from tests.kit.stages import Stage, flat, folded
 from tests.kit.strategies import histories, history

@@ -9,24 +9,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.events.care import (
-    CompleteBackup,
-    back_up,
-    complete,
-    cosign_head,
-    repair_log,
-    restore,
-    root_of,
-    sign_head,
-    verify_heads,
-    verify_log,
-)
-from mage_es.events.care.heads import KeptHead, kept_heads, leaf_of, read_head_file
-from mage_es.events.care.notes import LOG, Signer, Verifier, make_key, read_signer
-from mage_es.events.care.tree import Tree, leaf_hash
-from mage_es.events.disk import FolderObjects, Layout, LocalFileSystem
+from mage_es.engine.upkeep.log_backup import back_up
+from mage_es.engine.upkeep.log_restore import restore
+from mage_es.engine.upkeep.manifest import CompleteBackup, complete
+from mage_es.engine.upkeep.objects import FolderObjects
+from mage_es.events.care import cosign_head, repair_log, verify_heads, verify_log
+from mage_es.events.care.heads import KeptHead, kept_heads, read_head_file
+from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.log import Log, LogReader
+from mage_es.events.signing.heads import leaf_of, root_of, sign_head
+from mage_es.events.signing.notes import LOG, Signer, Verifier, make_key, read_signer
+from mage_es.events.signing.tree import Tree, leaf_hash
 from mage_es.events.vocabulary import Draft, ExamClosed, RunFinished
 from tests.events.samples import abandon, clock, closed, judged, remembered
 

@@ -13,9 +13,9 @@ from mage_es.engine.auditing.theorems.reasked import NAME, check_reasked
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.histories.bisect import bisect
 from mage_es.engine.histories.effect import effect
-from mage_es.engine.rules.effect import asked_without, askings, reasked
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.seams.check import Check
+from mage_es.engine.worth.effect import asked_without, askings, reasked
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     MICRO,

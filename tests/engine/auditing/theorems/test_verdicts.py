@@ -20,12 +20,13 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.check import Check
 from mage_es.engine.verbs.exam import examine
-from mage_es.events.care import root_of, verify_log, verify_questions
+from mage_es.events.care import verify_log, verify_questions
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.facts import QuestionTypes
 from mage_es.events.log import LogReader
 from mage_es.events.segments import questions
+from mage_es.events.signing.heads import root_of
 from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,

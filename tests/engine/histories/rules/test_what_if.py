@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import asdict
 from pytest import approx
+from tests.engine.worth.test_effect import found, plan
 
 from mage_es.engine.config import Config
 from mage_es.engine.histories.rules.what_if import (
@@ -27,13 +28,12 @@ from mage_es.engine.histories.rules.what_if import (
     weighted,
 )
 from mage_es.engine.rules.benefit import Pair, decide_benefit
-from mage_es.engine.rules.effect import LEAST_PAIRS
 from mage_es.engine.rules.randomness import shuffled
+from mage_es.engine.worth.effect import LEAST_PAIRS
 from mage_es.events.vocabulary import BenefitDecided, SlotsRolledBack
 from mage_es.projections.scores import Scores
 from tests.bench.what_if import simulated
 from tests.engine.rules.test_curriculum import judged
-from tests.engine.rules.test_effect import found, plan
 from tests.engine.rules.test_snapshot import Guard, guarded
 
 CHANCE = st.floats(0.05, 0.95)

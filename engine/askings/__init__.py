@@ -1,0 +1,1 @@
+"""What the logs of a run asked, and asking it again."""

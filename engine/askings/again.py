@@ -1,0 +1,382 @@
+"""Questions asked once more, apart from the run: without some memories (`effect`), on an earlier state (`bisect`), with
+another instruction (`mage_es.gepa`), or whether their answers are right (`rejudge`).
+
+Rules
+    - Plans, calls and verdicts are recorded in a separate log within the run. At the end, or after a stop, the
+      run's own log gets one event (`questions.reasked`): what that cost and found, and the head of the other log. The
+      run's digests do not change.
+    - While another process writes the run, such as a proxy that serves it, that is left to the next asking; so it is
+      after a kill.
+    - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
+    - The model is the one that answered in the run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.agents.critic import judgement
+from mage_es.engine.agents.learner import course_of, plan_answers
+from mage_es.engine.commands import Call, Command, RecordFact
+from mage_es.engine.courses import Ask, Fact, Finish, Move, begin
+from mage_es.engine.decide import decide
+from mage_es.engine.models.registry import Models, open_model, require_models
+from mage_es.engine.models.retrying import RetryingClient
+from mage_es.engine.rules.ingredients import without
+from mage_es.engine.run.asking_price import AskingPrice
+from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.exam_plan import exam_plan
+from mage_es.engine.run.exams import exam_records
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.runtime import ProgressNote, Runtime
+from mage_es.engine.run.world import World, first_event
+from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.engine.seams.model import Model
+from mage_es.engine.session.call import make_call
+from mage_es.engine.session.catching_up import replay_course
+from mage_es.engine.session.effects import Effects
+from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
+from mage_es.engine.session.queueing import Client
+from mage_es.events.digests import sha256_text
+from mage_es.events.errors import Interrupted, LogError, PrerequisiteError, RunLocked, UsageError
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    AnswerUndecided,
+    CallFailed,
+    Draft,
+    ModelCalled,
+    Phase,
+    QuestionPlanned,
+    QuestionsReasked,
+    Record,
+    RunStarted,
+    Tier,
+)
+from mage_es.projections.fold import State
+from mage_es.projections.ledger import Ledger
+from mage_es.projections.texts import Texts
+
+Replies = Mapping[tuple[Tier, str], ModelCalled]
+"""Replies on record, by tier and the hash of the request."""
+_PLACE = 16
+"""By how many bits the place of a repetition is above the ordinals of its facts."""
+
+
+def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanned], prices: Prices) -> AskingPrice:
+    """Return what some prompts will cost if each costs the mean of those `like` it in the run."""
+    asked, purposes = Counter[tuple[int, str]](), set[str]()
+    for planned in like:
+        asked[planned.iteration, planned.question_id] += 1
+        purposes.add(planned.purpose)
+    share = questions / asked.total() if asked else 0.0
+    calls, seconds, used = 0.0, 0.0, Counter[tuple[str, str]]()
+    fields = ("iteration", "tier", "purpose", "about", "model", "input_tokens", "output_tokens", "latency_us")
+    for _, call in reader.events({ModelCalled: fields}) if questions else ():
+        assert isinstance(call, ModelCalled)
+        # A judge's purpose is its template.
+        if call.tier == "judge" or (call.tier == "execution" and call.purpose in purposes):
+            times = max(asked[call.iteration, name] for name in (call.about, call.about.rpartition("/")[0]))
+            calls += share * times
+            seconds += share * times * call.latency_us / 1e6
+            used[call.model, "in"] += times * call.input_tokens
+            used[call.model, "out"] += times * call.output_tokens
+    rates = {model: prices.rate(model) for model, _ in used}
+    paid = [rate.cost(used[model, "in"], 0, used[model, "out"]) for model, rate in rates.items() if rate]
+    is_known = len(paid) == len(rates) and bool(rates or not questions)
+    return AskingPrice(
+        execution=first_event(reader).execution_model,
+        questions=questions,
+        calls=max(questions, round(calls)),
+        input_tokens=round(share * sum(used[model, "in"] for model in rates)),
+        output_tokens=round(share * sum(used[model, "out"] for model in rates)),
+        minutes=seconds / 60,
+        usd=share * sum(paid) if is_known else None,
+    )
+
+
+class Again(NamedTuple):
+    """A plan to ask, and the phase and event of the run that it belongs to. `name` distinguishes it from other plans to
+    ask the same question again."""
+
+    planned: QuestionPlanned
+    phase: Phase
+    causation: int
+    name: str
+
+
+def models_again(world: World, started: RunStarted, execution: Model | None, judge: Model | None) -> Models:
+    """Return the models of a run, or those given in their place. Raises `UsageError` if another learner is given."""
+    config = world.setting.config
+    models = Models(
+        execution or open_model(config.execution, "execution"),
+        None,
+        judge or (open_model(config.judge, "judge") if config.judge else None),
+    )
+    require_models(models)
+    if models.execution.name != started.execution_model:
+        raise UsageError(
+            f"{models.execution.name} is not the model that answered, {started.execution_model}: answers of two models "
+            "say nothing about a memory. `mage-es upgrade` tests what was learned for another model."
+        )
+    return models
+
+
+def names_again(started: RunStarted, judge: str) -> dict[Tier, str]:
+    """Return the names of a run's models by tier."""
+    return {"execution": started.execution_model, **({"judge": judge} if judge else {})}
+
+
+def replies_of(run: Run, reader: LogReader, names: Mapping[Tier, str]) -> dict[tuple[Tier, str], ModelCalled]:
+    """Return every reply of these models that a log within the run has."""
+    logs = [reader, *_exam_logs(run, reader), *([LogReader(run.reasked.log_path)] if run.reasked.events else [])]
+    return {
+        (call.tier, call.request_sha256): call
+        for log in logs
+        for call in log.of(ModelCalled)
+        if names.get(call.tier) == call.model
+    }
+
+
+def _exam_logs(run: Run, reader: LogReader) -> Iterator[LogReader]:
+    for record in exam_records(reader):
+        with suppress(LogError):  # without an exam that cannot be read its replies are asked for again
+            if record.is_there(run):
+                yield record.log(run)
+
+
+def planned_on(world: World, state: State, iteration: int, names: Sequence[str]) -> list[QuestionPlanned]:
+    """Return how an exam of the end of an iteration plans questions, in id order; `state` is the state there."""
+    ledger, state.ledger = state.ledger, Ledger()  # as an exam's own account starts at zero
+    try:
+        drafts = plan_answers(world.setting, state, exam_plan(world, state, names, control="none"))
+    finally:
+        state.ledger = ledger
+    plans = [draft.event for draft in drafts if isinstance(draft.event, QuestionPlanned)]
+    return [msgspec.structs.replace(planned, iteration=iteration) for planned in plans]
+
+
+def as_examined(planned: QuestionPlanned, seq: int) -> Again:
+    """Return an exam's plan as one to ask, named by its prompt; `seq` is the event of its state."""
+    shown = (*(hit.memory_id for hit in planned.memories), *planned.principles)
+    return Again(planned, "exam", seq, "\n".join((planned.prompt_sha256, *shown)))
+
+
+def less(world: World, state: State, planned: QuestionPlanned, removed: Set[str]) -> QuestionPlanned:
+    """Return a plan without some memories, and with the prompt that it then has."""
+    planned = without(planned, removed)
+    first = begin(course_of(world.setting, state, planned, world.questions[planned.question_id]))
+    digest, spans = (sha256_text(first.request.text), first.spans) if isinstance(first, Ask) else ("", ())
+    return msgspec.structs.replace(planned, prompt_sha256=digest, spans=spans, seen="")
+
+
+def pending_course(world: World, state: State, again: Again, replies: Replies, *, has_judge: bool) -> PendingCourse:
+    """Return the course of a plan, up to its first move that is not on record."""
+    planned = again.planned
+
+    def recorded(move: Move) -> Fact | None:
+        return replies.get((move.tier, move.request.sha256)) if isinstance(move, Ask) else None
+
+    course = course_of(world.setting, state, planned, world.questions[planned.question_id])
+    return replay_course(world, planned, course, recorded, causation=again.causation, has_judge=has_judge)[0]
+
+
+@asynccontextmanager
+async def asking_again(
+    run: Run,
+    reader: LogReader,
+    world: World,
+    models: Mapping[Tier, Model],
+    runtime: Runtime,
+    verb: str,
+    found: Callable[[], QuestionsReasked] | None = None,
+) -> AsyncIterator[AskingAgain]:
+    """Open the log of what is asked again, and clients for the models; the limits cover what is asked now, as its price
+    does. At the end, or after a stop, the run's own log records which `verb` asked, and what was `found`.
+
+    Raises `RunLocked` if another process asks questions of the run again, and `PrerequisiteError` if the log of what
+    was asked before is missing.
+    """
+    part = run.reasked
+    with _on_record(run, verb, found) as log:
+        log.seal_texts_of(set(world.setting.subjects.values()))
+        names: dict[Tier, str] = {tier: model.name for tier, model in models.items()}
+        book = _Book(log, part.log_path, replies_of(run, reader, names))
+        budget = runtime.budget(Ledger())
+        async with AsyncExitStack() as closing:
+            clients: dict[Tier, RetryingClient] = {}
+            for tier, model in models.items():
+                clients[tier] = RetryingClient(
+                    model,
+                    connections=runtime.connections(model),
+                    retry_policy=runtime.retry_policy,
+                    stop=runtime.stop,
+                    spending=budget,
+                )
+                closing.push_async_callback(clients[tier].aclose)
+            yield AskingAgain(run, world, runtime, clients, book)
+
+
+@contextmanager
+def _on_record(run: Run, verb: str, found: Callable[[], QuestionsReasked] | None) -> Iterator[Log]:
+    """Yield the log of what is asked again. At the end the run's own log names its head, with what was `found`, unless
+    a second signal cuts that short: whatever stopped the asking, it was paid for."""
+    part = run.reasked
+    with ExitStack() as opened:
+        whole: Log | None = None
+        with suppress(RunLocked):
+            whole = opened.enter_context(Log.open(run.log_path, clock=clock))
+        reader = LogReader(run.log_path)
+        part.path.mkdir(parents=True, exist_ok=True)
+        if part.events:
+            own = Log.open(part.log_path, clock=clock)
+        elif next(reader.of(QuestionsReasked), None):
+            raise PrerequisiteError(
+                f"{part.log_path} is missing, and its answers were paid for: restore it from a backup of {run.id}."
+            )
+        else:  # by the name that the run began with, whatever its folder is called by now
+            own = part._replace(id=f"{reader.run}/reasked").begin()
+        try:
+            with own:
+                yield own
+        finally:
+            named = max((event.head_seq for event in LogReader(run.log_path).of(QuestionsReasked)), default=0)
+            if whole and own.head.seq > named:  # only now is the head final, as closing a log seals it
+                made = LogReader(part.log_path).events({ModelCalled: ("iteration",)}, since=named + 1)
+                event = QuestionsReasked(verb=verb)
+                try:
+                    event = found() if found else event
+                finally:
+                    named_by = {"calls": sum(1 for _ in made), "head_seq": own.head.seq, "head_chain": own.head.chain}
+                    event = msgspec.structs.replace(event, **named_by)
+                    whole.append([Draft(event=event, iteration=-1, phase="exam", ordinal=own.head.seq)])
+
+
+class AskingAgain(NamedTuple):
+    """Questions being asked again."""
+
+    run: Run
+    world: World
+    runtime: Runtime
+    clients: Mapping[Tier, RetryingClient]
+    book: _Book
+
+    async def answer(self, state: State, wanted: Sequence[Again], *, done: int, total: int) -> list[Finish | None]:
+        """Ask questions again on the state that they were planned on, and return how each ended. `done` of `total` were
+        asked before.
+
+        Raises `Interrupted` when the runtime's `stop` returns true, or its limits are reached; what was answered is on
+        record.
+        """
+        world, book = self.world, self.book
+        pending, meant, ends = list[PendingCourse](), dict[int, Again](), dict[int, Finish]()
+        for again in wanted:
+            course = pending_course(world, state, again, book.replies, has_judge="judge" in self.clients)
+            pending.append(course)
+            meant[id(course.course)] = again
+        setting, sandbox = world.setting, Sandbox()
+        # Inference is frozen: courses get no client for guidance.
+        answering: dict[Tier, Client] = {tier: client for tier, client in self.clients.items() if tier != "guidance"}
+
+        def decided(again: Again, command: Command) -> list[Draft]:
+            return _apart(again.name, decide(setting, state, command))
+
+        def fact(item: PendingCourse, event: QuestionPlanned | AnswerJudged | AnswerUndecided) -> list[Draft]:
+            again = meant[id(item.course)]
+            return decided(again, RecordFact.about(item.planned, again.phase, event, causation=again.causation))
+
+        book.commit([draft for item in pending for draft in fact(item, item.planned)])
+
+        async def perform(item: PendingCourse, move: Move) -> Sequence[Draft]:
+            again = meant[id(item.course)]
+            effects = Effects(
+                setting,
+                state,
+                answering,
+                sandbox,
+                record=lambda command: book.commit(decided(again, command)),
+                searches=world.searches,
+            )
+            return _apart(again.name, await effects.perform(again.phase, item.planned, move, item.causation))
+
+        def record(batch: Sequence[CompletedMove]) -> None:
+            nonlocal done
+            drafts = list[Draft]()
+            for moved in batch:
+                drafts += moved.drafts
+                if (finish := moved.finish) is None:
+                    continue
+                if finish.verdict is not None:
+                    event = judgement(moved.pending.planned, finish.verdict, reason=finish.reason)
+                    drafts += fact(moved.pending, event)
+                ends[id(moved.pending.course)] = finish
+                done += 1
+            book.commit(drafts)
+            self.runtime.observer(self.note(done, total))
+
+        await answer_all(
+            in_prefix_order(pending),
+            perform=perform,
+            workers=self.runtime.workers,
+            record=record,
+            stop=self.runtime.stop,
+            benchmark=world.benchmark,
+        )
+        if self.runtime.stop():
+            raise Interrupted("Stopped before all questions were asked again.")
+        return [ends.get(id(item.course)) for item in pending]
+
+    async def write(self, state: State, iteration: int, ask: Ask, shown: tuple[str, ...]) -> ModelCalled | None:
+        """Ask for a text about the questions whose ids are `shown`, unless it is on record; None if the call failed
+        permanently. Raises what `answer` raises."""
+        tier, name = ask.tier, ask.request.sha256
+        if (known := self.book.replies.get((tier, name))) is not None:
+            return known
+        client = self.clients[tier]
+        call = Call.of(ask, iteration, "exam", client.name)._replace(sources=shown)
+
+        def record(command: Command) -> None:
+            self.book.commit(_apart(name, decide(self.world.setting, state, command)))
+
+        record(await make_call(call, ask, client=client, record=record))
+        return self.book.replies.get((tier, name))
+
+    def note(self, done: int, total: int) -> ProgressNote:
+        return ProgressNote(run_id=self.run.id, phase="exam", done=done, total=total, execution_calls=self.book.calls)
+
+
+class _Book:
+    """The log of what is asked again, and every reply that it or another log of the run has."""
+
+    def __init__(self, log: Log, path: Path, replies: dict[tuple[Tier, str], ModelCalled]) -> None:
+        self.log, self.texts, self.replies, self.calls = log, Texts(), replies, 0
+        for event in LogReader(path).of(ModelCalled, CallFailed):
+            self.texts.apply(event)
+
+    def commit(self, drafts: Sequence[Draft]) -> None:
+        appended = self.log.append(self.texts.numbered(drafts))
+        for event in appended.events:
+            if isinstance(event, ModelCalled | CallFailed):
+                self.texts.apply(event)
+            if isinstance(event, ModelCalled):
+                self.replies[event.tier, event.request_sha256] = event
+                self.calls += 1
+
+
+def _apart(name: str, drafts: Sequence[Draft]) -> list[Draft]:
+    """Return drafts whose identity also depends on the repetition's name: a question is asked again without one memory,
+    and without another."""
+    place = int.from_bytes(blake2b(name.encode(), digest_size=5).digest()) << _PLACE
+    return [msgspec.structs.replace(draft, ordinal=draft.ordinal + place) for draft in drafts]
+
+
+def place_of(record: Record) -> int:
+    """Return what the facts of one repetition have in common."""
+    return record.ordinal >> _PLACE

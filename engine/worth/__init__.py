@@ -1,0 +1,1 @@
+"""What a run learned, item by item, and what that is worth."""

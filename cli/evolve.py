@@ -73,7 +73,7 @@ def evolve(
         ),
     ] = None,
     at: Annotated[
-        str, typer.Option("--at", metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
+        str, typer.Option(metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
     ] = "latest",
     prune: Annotated[
         bool,

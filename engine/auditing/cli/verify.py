@@ -46,8 +46,7 @@ def verify(
         typer.Option(metavar="KEY", help="Verifier key that must have signed or cosigned a head; may be repeated."),
     ] = None,
     parent: Annotated[
-        Path | None,
-        typer.Option("--parent", metavar="FOLDER", help="The run that this one continues, to compare it with."),
+        Path | None, typer.Option(metavar="FOLDER", help="The run that this one continues, to compare it with.")
     ] = None,
     repair: Annotated[
         bool,

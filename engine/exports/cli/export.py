@@ -34,21 +34,18 @@ def export(
     format: Annotated[
         Literal["parquet", "csv", "jsonl", "otlp", "hf", "inspect"],
         typer.Option(
-            "--format",
             help="Format of the files; otlp: traces and events of OpenTelemetry; hf: a data set with a card; "
-            "inspect: logs of Inspect.",
+            "inspect: logs of Inspect."
         ),
     ],
     to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="FOLDER", help="New or empty folder for the files.", show_default=False),
+        Path | None, typer.Option(metavar="FOLDER", help="New or empty folder for the files.", show_default=False)
     ] = None,
     until: Annotated[
-        str, typer.Option("--until", metavar="MARKER", help="Last event: start, iter-9, seq:1234, latest.")
+        str, typer.Option(metavar="MARKER", help="Last event: start, iter-9, seq:1234, latest.")
     ] = "latest",
     endpoint: Annotated[
-        str,
-        typer.Option("--endpoint", metavar="URL", help="With otlp: a collector, such as http://localhost:4318."),
+        str, typer.Option(metavar="URL", help="With otlp: a collector, such as http://localhost:4318.")
     ] = "",
     texts: Annotated[
         bool, typer.Option("--texts", help="With otlp: also questions, prompts, replies and memories.")

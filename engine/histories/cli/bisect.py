@@ -33,18 +33,12 @@ def bisect(
     *,
     settings: Settings,
     out: Output,
-    metric: Annotated[
-        str, typer.Option("--metric", metavar="NAME", help="Find what changed anchors, accuracy or mastery.")
-    ] = "",
-    question: Annotated[
-        str, typer.Option("--question", metavar="ID", help="Find what changed the answer to this question.")
-    ] = "",
+    metric: Annotated[str, typer.Option(metavar="NAME", help="Find what changed anchors, accuracy or mastery.")] = "",
+    question: Annotated[str, typer.Option(metavar="ID", help="Find what changed the answer to this question.")] = "",
     good: Annotated[
-        str, typer.Option("--good", metavar="MARKER", help="The earlier moment. [default: the first with a value]")
+        str, typer.Option(metavar="MARKER", help="The earlier moment. [default: the first with a value]")
     ] = "",
-    bad: Annotated[
-        str, typer.Option("--bad", metavar="MARKER", help="The later moment. [default: the last with a value]")
-    ] = "",
+    bad: Annotated[str, typer.Option(metavar="MARKER", help="The later moment. [default: the last with a value]")] = "",
     yes: YesOption = False,
 ) -> None:
     """Find the first iteration, then the first memory, that flips a metric or the answer to a question.

@@ -49,14 +49,10 @@ def diff(
     settings: Settings,
     out: Output,
     question: Annotated[
-        str,
-        typer.Option("--question", metavar="ID", help="Also the prompts that both sides have for this question."),
+        str, typer.Option(metavar="ID", help="Also the prompts that both sides have for this question.")
     ] = "",
     top: Annotated[
-        int,
-        typer.Option(
-            "--top", min=1, max=MOST, help="How many learned items --json lists for each fate, kind and type."
-        ),
+        int, typer.Option(min=1, max=MOST, help="How many learned items --json lists for each fate, kind and type.")
     ] = 100,
 ) -> None:
     """Print what changed between two moments or two runs: settings, what was learned, answers to the same questions.

@@ -32,17 +32,13 @@ def effect(
     *,
     settings: Settings,
     out: Output,
-    memory: Annotated[
-        str, typer.Option("--memory", metavar="ID", help="Only this memory, by its id or the first digits.")
-    ] = "",
-    kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help="All memories of a kind together, such as principle.")
-    ] = "",
+    memory: Annotated[str, typer.Option(metavar="ID", help="Only this memory, by its id or the first digits.")] = "",
+    kind: Annotated[str, typer.Option(metavar="KIND", help="All memories of a kind together, such as principle.")] = "",
     task_type: Annotated[
         str, typer.Option("--type", metavar="TYPE", help="All memories of a task type together.")
     ] = "",
     top: Annotated[
-        int, typer.Option("--top", min=1, max=MOST, help="How many memories, those that most questions saw first.")
+        int, typer.Option(min=1, max=MOST, help="How many memories, those that most questions saw first.")
     ] = 20,
     yes: YesOption = False,
 ) -> None:

@@ -25,7 +25,7 @@ def fork(
     settings: Settings,
     out: Output,
     at: Annotated[
-        str, typer.Option("--at", metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
+        str, typer.Option(metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
     ] = "latest",
     run_id: RunIdOption = None,
 ) -> None:

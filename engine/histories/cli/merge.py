@@ -27,9 +27,7 @@ def merge(
     *,
     settings: Settings,
     out: Output,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Name of the new run. [default: both names]")
-    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the new run. [default: both names]")] = None,
 ) -> None:
     """Make a run with the memories of two others over the same benchmark, and print what it takes. No model is called.
 

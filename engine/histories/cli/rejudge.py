@@ -34,18 +34,12 @@ def rejudge(
     *,
     settings: Settings,
     out: Output,
-    judge: Annotated[
-        str, typer.Option("--judge", metavar="MODEL", help="Model that says whether each answer is right.")
-    ] = "",
+    judge: Annotated[str, typer.Option(metavar="MODEL", help="Model that says whether each answer is right.")] = "",
     scorer: Annotated[
-        str,
-        typer.Option(
-            "--scorer", metavar="SCORER", help="Another scorer of your own tasks: a name, or MODULE:FUNCTION."
-        ),
+        str, typer.Option(metavar="SCORER", help="Another scorer of your own tasks: a name, or MODULE:FUNCTION.")
     ] = "",
     exam: Annotated[
-        int | None,
-        typer.Option("--exam", min=1, metavar="N", help="Number of the exam. [default: the newest without a control]"),
+        int | None, typer.Option(min=1, metavar="N", help="Number of the exam. [default: the newest without a control]")
     ] = None,
     yes: YesOption = False,
 ) -> None:

@@ -37,23 +37,17 @@ def upgrade(
     *,
     settings: Settings,
     out: Output,
-    execution: Annotated[
-        str, typer.Option("--execution", metavar="MODEL", help="Model that takes the learner's place.")
-    ],
+    execution: Annotated[str, typer.Option(metavar="MODEL", help="Model that takes the learner's place.")],
     at: Annotated[
-        str, typer.Option("--at", metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
+        str, typer.Option(metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
     ] = "latest",
     sample: Annotated[
-        int,
-        typer.Option("--sample", min=1, max=MOST, help="Recorded questions that the new model is asked, each twice."),
+        int, typer.Option(min=1, max=MOST, help="Recorded questions that the new model is asked, each twice.")
     ] = 40,
     questions: Annotated[
         int | None,
         typer.Option(
-            "--questions",
-            min=1,
-            max=MOST,
-            help="Held-out questions of each exam. [default: as many as the run's last exam]",
+            min=1, max=MOST, help="Held-out questions of each exam. [default: as many as the run's last exam]"
         ),
     ] = None,
     run_id: RunIdOption = None,

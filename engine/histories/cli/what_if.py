@@ -39,11 +39,10 @@ def what_if(
     settings: Settings,
     out: Output,
     without: Annotated[
-        list[str] | None,
-        typer.Option("--without", metavar="ID", help="A memory that no prompt would have shown; may be repeated."),
+        list[str] | None, typer.Option(metavar="ID", help="A memory that no prompt would have shown; may be repeated.")
     ] = None,
     arm: Annotated[
-        str, typer.Option("--arm", metavar="ARM", help="An arm, such as cot, as if the bandit had always drawn it.")
+        str, typer.Option(metavar="ARM", help="An arm, such as cot, as if the bandit had always drawn it.")
     ] = "",
     yes: YesOption = False,
 ) -> None:

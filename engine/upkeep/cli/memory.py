@@ -64,20 +64,15 @@ Reason = Annotated[str, typer.Option("--reason", metavar="WORDS", help="The reas
 def list_all(
     run: RunArgument = None,
     *,
-    kind: Annotated[
-        str | None, typer.Option("--kind", metavar="KIND", help=f"Only this kind: {', '.join(KINDS)}.")
-    ] = None,
+    kind: Annotated[str | None, typer.Option(metavar="KIND", help=f"Only this kind: {', '.join(KINDS)}.")] = None,
     status: Annotated[
-        str | None, typer.Option("--status", metavar="STATUS", help=f"Only this status: {', '.join(STATUSES)}.")
+        str | None, typer.Option(metavar="STATUS", help=f"Only this status: {', '.join(STATUSES)}.")
     ] = None,
     at: AtOption = "latest",
     sort: Annotated[
-        str,
-        typer.Option(
-            "--sort", metavar="|".join(SORTS), help="The order: age, most helpful (effect), most harmful (harm)."
-        ),
+        str, typer.Option(metavar="|".join(SORTS), help="The order: age, most helpful (effect), most harmful (harm).")
     ] = "age",
-    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="How many to list.")] = 100,
+    top: Annotated[int, typer.Option(min=1, max=MOST, help="How many to list.")] = 100,
     settings: Settings,
     out: Output,
 ) -> None:

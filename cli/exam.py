@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from mage_es.cli.options import AtOption, RunArgument, examples, takes
+from mage_es.cli.options import WORKING, AtOption, RunArgument, examples, takes
 from mage_es.cli.output import Output, percent
 from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.session import watched
@@ -32,7 +32,7 @@ EXAMPLES = examples(
 )
 
 
-@takes("workers", "max_connections", "guidance_batch", "sign", "otel_endpoint", "runs_dir", "data_dir", *BUDGET)
+@takes(*WORKING, *BUDGET)
 def exam(
     run: RunArgument = None,
     *,

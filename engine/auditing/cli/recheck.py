@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mage_es.cli.output import TextTable
+from mage_es.events.log.markers import mark_of
 
 if TYPE_CHECKING:
     from mage_es.engine.auditing.recheck import IterationCheck
@@ -24,7 +25,7 @@ def _table(checks: Iterable[IterationCheck]) -> TextTable:
     """Return the comparison of each closed iteration; it ends at the first that differs."""
     rows = [
         (
-            "start" if check.iteration < 0 else f"iter-{check.iteration}",
+            mark_of(check.iteration),
             "yes" if check.equal else "NO",
             "" if check.equal else f"{check.projection}: recorded {check.recorded}, rebuilt {check.rebuilt}",
             check.field,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from mage_es.cli.options import RunArgument, RunIdOption, examples, takes
+from mage_es.cli.options import FromAtOption, RunArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.paying import ASKING, YesOption, require_agreement
 from mage_es.cli.session import repeatable, serving
@@ -38,9 +38,7 @@ def upgrade(
     settings: Settings,
     out: Output,
     execution: Annotated[str, typer.Option(metavar="MODEL", help="Model that takes the learner's place.")],
-    at: Annotated[
-        str, typer.Option(metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
-    ] = "latest",
+    at: FromAtOption = "latest",
     sample: Annotated[
         int, typer.Option(min=1, max=MOST, help="Recorded questions that the new model is asked, each twice.")
     ] = 40,

@@ -12,6 +12,7 @@ from mage_es.cli.paying import ASKING, YesOption, agrees, priced, require_price
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings, as_option
 from mage_es.cli.tables import ID_DIGITS
+from mage_es.events.log.markers import mark_of
 
 if TYPE_CHECKING:
     from mage_es.engine.histories.rules.what_if import WhatIfEstimate
@@ -84,7 +85,7 @@ def _parts(report: WhatIfReport) -> list[TextTable | str]:
 
 def _ahead(report: WhatIfReport, settings: Settings) -> list[str]:
     if report.guard and report.guard.differs is not None:
-        before = _mark(max(-1, report.guard.differs - 1))
+        before = mark_of(max(-1, report.guard.differs - 1))
         changes = [word for name, value in report.settings.items() for word in as_option(name, value)]
         return [settings.again("evolve", "--from", report.run_id, "--at", before, *changes, names=("runs_dir",))]
     if report.left and report.left.questions:
@@ -93,10 +94,6 @@ def _ahead(report: WhatIfReport, settings: Settings) -> list[str]:
     if report.without:
         return [settings.again("memory", "show", report.without[0][:ID_DIGITS], report.run_id, names=("runs_dir",))]
     return [settings.again("runs", "show", report.run_id, names=("runs_dir",))]
-
-
-def _mark(iteration: int) -> str:
-    return "start" if iteration < 0 else f"iter-{iteration}"
 
 
 # ------------------------------------------------------------ answers
@@ -168,29 +165,29 @@ def _of_guard(report: WhatIfReport, found: WhatIfGuard) -> list[TextTable | str]
 
 def _verdict(each: WhatIfVerdict) -> tuple[str, ...]:
     return (
-        _mark(each.iteration),
+        mark_of(each.iteration),
         _ruled(each.recorded, each.restored),
         _ruled(each.verdict, each.restores),
         *(
             ("-", "-", "-")
             if each.against == each.iteration
-            else (f"{0.0 - 100 * each.drop:+.1f}", _mark(each.against), f"{each.p_value:.2g}")
+            else (f"{0.0 - 100 * each.drop:+.1f}", mark_of(each.against), f"{each.p_value:.2g}")
         ),
     )
 
 
 def _ruled(verdict: str, restored: int | None) -> str:
     words = "kept" if verdict == "off" else verdict.replace("_", " ")
-    return words if restored is None else f"{words} to {_mark(restored)}"
+    return words if restored is None else f"{words} to {mark_of(restored)}"
 
 
 def _answered(report: WhatIfReport, found: WhatIfGuard) -> str:
     answered, all_of_them = len(found.verdicts), f"{found.snapshots} snapshots"
     if found.differs is not None:
         did, last = {True: "rolled back", False: "kept"}, found.verdicts[-1]
-        before = f"Before {_mark(found.differs)} nothing would have been different. " if answered > 1 else ""
+        before = f"Before {mark_of(found.differs)} nothing would have been different. " if answered > 1 else ""
         return (
-            f"{before}{_mark(found.differs)} was {did[last.restored is not None]} and would have been "
+            f"{before}{mark_of(found.differs)} was {did[last.restored is not None]} and would have been "
             f"{did[last.restores is not None]}: {found.ends}. So the record answers {answered} of {all_of_them}."
         )
     if found.ends:
@@ -205,7 +202,7 @@ def _changed(report: WhatIfReport) -> str:
 def _of_gate(report: WhatIfReport, found: WhatIfGate) -> list[TextTable | str]:
     rows = [
         (
-            _mark(each.iteration),
+            mark_of(each.iteration),
             f"{each.recorded} of {each.pairs}",
             f"{each.right} of {each.pairs}",
             _named(each.learned),
@@ -215,7 +212,7 @@ def _of_gate(report: WhatIfReport, found: WhatIfGate) -> list[TextTable | str]:
     ]
     columns = ("iteration", "anchors right", _changed(report), "what was learned instead", "bare instead")
     changed = [each for each in found.snapshots if each.learned or each.bare]
-    since = f", first after {_mark(changed[0].iteration)}" if changed else ""
+    since = f", first after {mark_of(changed[0].iteration)}" if changed else ""
     text = (
         f"Something else would have been served after {len(changed)} of {len(found.snapshots)} snapshots{since}. "
         "Exams and clients would have seen that; what the run asked and learned does not depend on its gate."

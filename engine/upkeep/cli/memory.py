@@ -16,6 +16,7 @@ from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
 from mage_es.engine.config import MOST
 from mage_es.events.errors import UsageError, nearest
+from mage_es.events.log.markers import mark_of
 
 if TYPE_CHECKING:
     from mage_es.engine.commands import Curation
@@ -300,7 +301,7 @@ def _table(title: str, items: Sequence[MemoryItem]) -> TextTable:
             *([item.by] if by else []),
             item.task_type,
             item.skill,
-            f"iter-{item.iteration}" if item.iteration >= 0 else "start",
+            mark_of(item.iteration),
             str(item.met),
             item.text,
         )

@@ -10,7 +10,7 @@ Rules
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
@@ -131,22 +131,20 @@ async def _opinions(cases: Sequence[JudgeCase], judge: Judge, template: str) -> 
         spending=judge.spending,
     )
     opinions, left = [Opinion()] * len(cases), iter(enumerate(cases))
+
+    async def work() -> None:
+        for at, case in left:
+            if case.text.strip():
+                opinions[at] = await _ask(case, client, template)
+
     async with aclosing(client):
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(judge.workers):
-                    group.create_task(_work(left, opinions, client, template))
+                    group.create_task(work())
         except BaseExceptionGroup as many:  # the first error cancelled the others
             raise many.exceptions[0] from None
     return opinions
-
-
-async def _work(
-    left: Iterator[tuple[int, JudgeCase]], opinions: list[Opinion], client: RetryingClient, template: str
-) -> None:
-    for at, case in left:
-        if case.text.strip():
-            opinions[at] = await _ask(case, client, template)
 
 
 def verdict_for_judge(case: JudgeCase) -> Verdict:

@@ -98,7 +98,9 @@ def _sampled(report: InspectDiff) -> list[TextTable | str]:
 
 
 def parts(report: DiffReport) -> list[TextTable | str]:
-    tables = [_answers(report.answers), _learned(report), _graph(report), _arms(report), _settings(report)]
+    changed = [(each.name, each.before, each.after) for each in report.settings]
+    settings = TextTable("Settings", ("setting", "before", "after"), changed)
+    tables = [_answers(report.answers), _learned(report), _graph(report), _arms(report), settings]
     parts: list[TextTable | str] = [_summary(report), *(table for table in tables if table.rows)]
     if report.question:
         parts.append("\n".join(report.prompt) or f"Both put the same prompt before {report.question}.")
@@ -146,22 +148,18 @@ def _learned(report: DiffReport) -> TextTable:
     first: dict[tuple[str, str, str], MemoryItem] = {}
     for each in report.learned:
         first.setdefault((each.fate, each.item.kind, each.item.task_type), each.item)
-    groups: dict[tuple[str, str, str], int] = {
-        (each.fate, each.kind, each.task_type): each.number for each in report.counts
-    }
+    groups = {(str(each.fate), each.kind, each.task_type): each.number for each in report.counts}
     shown = list[tuple[str, ...]]()
     # By fate, so that the many that are new do not hide the few that are out of use.
     for _, of_fate in groupby(first, key=itemgetter(0)):
         largest = sorted(of_fate, key=lambda group: -groups[group])[:SHOWN]
-        shown += [_group_row(group, groups[group], first[group]) for group in largest]
+        for group in largest:
+            item, number = first[group], str(groups[group])
+            shown.append((*group, number, item.memory_id[:ID_DIGITS], shortened(item.text, 60)))
     title = "What was learned" + (
         f", {len(groups) - len(shown)} more groups not shown" if len(groups) > len(shown) else ""
     )
     return TextTable(title, ("", "kind", "task type", "number", "for example", "text"), shown, keys=3)
-
-
-def _group_row(group: tuple[str, str, str], number: int, item: MemoryItem) -> tuple[str, ...]:
-    return (*group, str(number), item.memory_id[:ID_DIGITS], shortened(item.text, 60))
 
 
 def _graph(report: DiffReport) -> TextTable:
@@ -182,8 +180,3 @@ def _arms(report: DiffReport) -> TextTable:
     ]
     columns = ("bandit", "key", "arm", "mean before", "after", "rewards")
     return TextTable("Arms that moved most", columns, rows, keys=3)
-
-
-def _settings(report: DiffReport) -> TextTable:
-    rows = [(each.name, each.before, each.after) for each in report.settings]
-    return TextTable("Settings", ("setting", "before", "after"), rows)

@@ -41,7 +41,9 @@ def merge(
     moments = [moment_of(text, settings.runs_dir) for text in (run, other)]
     (one, marker), (two, until) = moments
     report = merged(one, two, at=(marker, until), name=name, runs_dir=settings.runs_dir, data_dir=settings.data_dir)
-    out.report(report, _table(report), _summary(report))
+    splits = f"{report.evolution} questions to learn from, {report.anchors} anchors, {report.held_out} held out"
+    told = f"{report.run_id} has {report.memories} memories, {report.both} of them from both runs; {splits}."
+    out.report(report, _table(report), told)
     out.next(settings.again("evolve", "--from", report.run_id), settings.again("exam", report.run_id))
 
 
@@ -57,8 +59,3 @@ def _table(report: MergeReport) -> TextTable:
     ]
     columns = ("run", "taken", "only there", *(f"left out: {words}" for words in _REASONS.values()))
     return TextTable("Memories", columns, rows)
-
-
-def _summary(report: MergeReport) -> str:
-    splits = f"{report.evolution} questions to learn from, {report.anchors} anchors, {report.held_out} held out"
-    return f"{report.run_id} has {report.memories} memories, {report.both} of them from both runs; {splits}."

@@ -55,7 +55,6 @@ from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.memories import bare_setting, full_id
-from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, state_of
 from mage_es.engine.run.worth import OnRecord, on_record
@@ -179,14 +178,6 @@ class WhatIfReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @typed
-def what_if_price(run: Run | Path | str, *, without: Sequence[str], prices: Prices | None = None) -> AskingPrice:
-    """Return what `what_if` with the same memories and `reask` would cost. No model is called. Raises what `what_if`
-    raises."""
-    learned = on_record(as_run(run))
-    return price_of(learned, _wanted(learned, _names(learned, without)), prices or Prices())
-
-
-@typed
 async def awhat_if(
     run: Run | Path | str,
     *,
@@ -203,7 +194,7 @@ async def awhat_if(
     """Return what a run's record says about one thing that was not done: without some memories (their ids, or the first
     digits), with an arm of a bandit always, or with other settings of the guard, or of the gate.
 
-    Only with `reask`, and for memories, are questions asked again.
+    Only with `reask`, and for memories, are questions asked again; without it `left` is what that would cost.
 
     Raises:
         UsageError: None or more than one of them is given, it does not exist, or the record cannot say anything about

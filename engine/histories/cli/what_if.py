@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import ASKING, YesOption, agrees, priced, require_price
+from mage_es.cli.paying import ASKING, YesOption, agrees_to
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings, as_option
 from mage_es.cli.tables import ID_DIGITS
@@ -55,21 +55,17 @@ def what_if(
     that you omit are the run's own.
     """
     from mage_es.engine.histories.what_if import what_if as compute
-    from mage_es.engine.histories.what_if import what_if_price
+    from mage_es.engine.run.runtime import Runtime
 
     found = settings.find_run(run)
     changes: dict[str, Any] = {name: value for name, value in settings.flags().items() if name in _JUDGES}
-    pays = False
-    if without and not arm and not changes:
-        price = what_if_price(found, without=without, prices=settings.prices())
-        require_price(settings, price)
-        out.say(priced(price, "again", "judging by the first time"))
-        pays = bool(price.calls) and agrees(settings, yes=yes)
-    elif arm or changes:
+    asked: dict[str, Any] = {"without": without or (), "arm": arm, "data_dir": settings.data_dir, **changes}
+    report = compute(found, **asked, runtime=Runtime(prices=settings.prices()))
+    if report.left is None:
         out.say("Computed from the record: no model is called.")
-    with repeatable(out, settings) as runtime:
-        asked: dict[str, Any] = {"without": without or (), "arm": arm, "reask": pays, **changes}
-        report = compute(found, **asked, data_dir=settings.data_dir, runtime=runtime)
+    elif agrees_to(report.left, out, settings, yes=yes):
+        with repeatable(out, settings) as runtime:
+            report = compute(found, **asked, reask=True, runtime=runtime)
     out.report(report, *_parts(report))
     out.next(*_ahead(report, settings))
 

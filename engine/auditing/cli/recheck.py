@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mage_es.cli.output import TextTable
@@ -14,15 +13,11 @@ if TYPE_CHECKING:
 
 
 def rechecked(run: Run) -> tuple[list[IterationCheck], TextTable]:
+    """Return the comparison of each closed iteration, as it is and as a table; it ends at the first that differs."""
     from mage_es.engine.auditing.recheck import recheck
     from mage_es.events.log import LogReader
 
     checks = recheck(LogReader(run.log_path), run.snapshots_path)
-    return checks, _table(checks)
-
-
-def _table(checks: Iterable[IterationCheck]) -> TextTable:
-    """Return the comparison of each closed iteration; it ends at the first that differs."""
     rows = [
         (
             mark_of(check.iteration),
@@ -32,4 +27,5 @@ def _table(checks: Iterable[IterationCheck]) -> TextTable:
         )
         for check in checks
     ]
-    return TextTable("Every iteration folded again", ("iteration", "equal", "first difference", "field"), rows)
+    columns = ("iteration", "equal", "first difference", "field")
+    return checks, TextTable("Every iteration folded again", columns, rows)

@@ -126,14 +126,7 @@ def _summary(report: DiffReport) -> str:
 def _answers(found: Sequence[AnswersDiff], title: str = "The same questions", what: str = "questions") -> TextTable:
     rows = [
         (
-            *(
-                each.what,
-                str(each.total),
-                f"{each.before:g}",
-                f"{each.after:g}",
-                str(len(each.won)),
-                str(len(each.lost)),
-            ),
+            *(each.what, each.total, f"{each.before:g}", f"{each.after:g}", len(each.won), len(each.lost)),
             f"{100 * (each.after - each.before) / each.total:+.1f}",
             each.numbers.interval_in_words(),
             "" if each.numbers.p is None else f"{each.numbers.p:.2g}",
@@ -149,13 +142,13 @@ def _learned(report: DiffReport) -> TextTable:
     for each in report.learned:
         first.setdefault((each.fate, each.item.kind, each.item.task_type), each.item)
     groups = {(str(each.fate), each.kind, each.task_type): each.number for each in report.counts}
-    shown = list[tuple[str, ...]]()
+    shown = list[tuple[object, ...]]()
     # By fate, so that the many that are new do not hide the few that are out of use.
     for _, of_fate in groupby(first, key=itemgetter(0)):
         largest = sorted(of_fate, key=lambda group: -groups[group])[:SHOWN]
         for group in largest:
-            item, number = first[group], str(groups[group])
-            shown.append((*group, number, item.memory_id[:ID_DIGITS], shortened(item.text, 60)))
+            item = first[group]
+            shown.append((*group, groups[group], item.memory_id[:ID_DIGITS], shortened(item.text, 60)))
     title = "What was learned" + (
         f", {len(groups) - len(shown)} more groups not shown" if len(groups) > len(shown) else ""
     )
@@ -164,7 +157,7 @@ def _learned(report: DiffReport) -> TextTable:
 
 def _graph(report: DiffReport) -> TextTable:
     names = [(each.kind, each.name, *(("no", "yes") if each.is_new else ("yes", "no"))) for each in report.names]
-    edges = [("edges", each.kind, str(each.before), str(each.after)) for each in report.edges]
+    edges = [("edges", each.kind, each.before, each.after) for each in report.edges]
     left = len(names) - SHOWN
     title = "Knowledge graph" + (f", {left} more names not shown" if left > 0 else "")
     return TextTable(title, ("", "name", "before", "after"), [*names[:SHOWN], *edges], keys=2)

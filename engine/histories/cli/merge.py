@@ -50,10 +50,8 @@ def merge(
 def _table(report: MergeReport) -> TextTable:
     rows = [
         (
-            f"{each.run_id}@{each.marker}",
-            str(each.taken),
-            str(each.taken - report.both),
-            *(str(each.left_out.get(reason, 0)) for reason in _REASONS),
+            *(f"{each.run_id}@{each.marker}", each.taken, each.taken - report.both),
+            *(each.left_out.get(reason, 0) for reason in _REASONS),
         )
         for each in report.parents
     ]

@@ -75,9 +75,7 @@ def _texts(questions: int, replies: int) -> str:
 
 def _tables(receipt: ErasureReceipt) -> list[TextTable | str]:
     event = receipt.event
-    rows = [
-        (each.store, each.place, str(each.files), str(each.found), each.done, each.left or "-") for each in event.stores
-    ]
+    rows = [(each.store, each.place, each.files, each.found, each.done, each.left or "-") for each in event.stores]
     again = "was erased already" if receipt.is_repeated else "is erased"
     columns = ("store", "place", "files", "in clear", "done", "what you must do")
     return [

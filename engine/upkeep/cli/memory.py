@@ -11,7 +11,7 @@ import typer
 
 from mage_es.cli.boxes import BESIDE, PROSE
 from mage_es.cli.options import AtOption, RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable, is_terminal, shortened
+from mage_es.cli.output import Output, TextTable, counted, is_terminal, shortened
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
 from mage_es.engine.config import MOST
@@ -229,8 +229,7 @@ def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, o
 
 def _tell(report: MemoryReport, settings: Settings, out: Output, *, done: Sequence[str] = ()) -> None:
     rows = [(name, _cell(value)) for name, value in report.fields.items()]
-    prompts = "1 prompt" if report.prompts == 1 else f"{report.prompts} prompts"
-    used = [f"Quoted in {prompts} of the run; {report.right} of them led to a right answer."]
+    used = [f"Quoted in {counted(report.prompts, 'prompt')} of the run; {report.right} of them led to a right answer."]
     (with_it, shown), (without, left_out) = report.coin
     if left_out:
         used.append(f"The coin: {with_it} of {shown} right with it, {without} of {left_out} without.")

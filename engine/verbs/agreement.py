@@ -12,12 +12,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 
 from mage_es.engine.courses import Ask
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryingClient, RetryPolicy, Unanswered
+from mage_es.engine.rules.prompt import Templates
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.metering import SpendingGuard
 from mage_es.engine.seams.model import Completion, Model
@@ -51,7 +53,7 @@ class Opinion(NamedTuple):
 
     score: float = 0.0
     problem: str = ""
-    replies: Sequence[Completion | ModelCalled] = ()
+    replies: Sequence[ModelCalled] = ()
 
     @property
     def is_right(self) -> bool:
@@ -134,8 +136,7 @@ async def _opinions(cases: Sequence[JudgeCase], judge: Judge, template: str) -> 
 
     async def work() -> None:
         for at, case in left:
-            if case.text.strip():
-                opinions[at] = await _ask(case, client, template)
+            opinions[at] = await _ask(case, client, template)
 
     async with aclosing(client):
         try:
@@ -147,27 +148,39 @@ async def _opinions(cases: Sequence[JudgeCase], judge: Judge, template: str) -> 
     return opinions
 
 
-def verdict_for_judge(case: JudgeCase) -> Verdict:
-    """Return the rule's verdict with the answer that a judge sees: the end of a text in which the rule finds none."""
-    return msgspec.structs.replace(case.verdict, answer=case.verdict.answer or case.text[-SHOWN:])
+def led(
+    case: JudgeCase,
+    template: str,
+    recorded: Callable[[Ask], ModelCalled | None],
+    templates: Templates = MappingProxyType({}),
+) -> Opinion | Ask:
+    """Return the judge's opinion of a case by the recorded replies, or the first move without one."""
+    if not case.text.strip():
+        return Opinion()
+    # The judge sees the end of a text in which the rule finds no answer.
+    verdict = msgspec.structs.replace(case.verdict, answer=case.verdict.answer or case.text[-SHOWN:])
+    course, replies = opinion(case.question, verdict, template, templates), list[ModelCalled]()
+    try:
+        move = next(course)
+        while called := recorded(move):
+            replies.append(called)
+            move = course.send(called)
+    except StopIteration as end:
+        judged: Verdict | None = end.value
+        return Opinion(judged.score, "", replies) if judged else Opinion(problem="unreadable", replies=replies)
+    return move
 
 
 async def _ask(case: JudgeCase, client: RetryingClient, template: str) -> Opinion:
     """Ask about one case, repeatedly while replies are unusable, and return the opinion."""
-    course, replies = opinion(case.question, verdict_for_judge(case), template), list[Completion]()
-    move = next(course)
-    while True:
-        assert isinstance(move, Ask)
+    replies = dict[int, ModelCalled]()
+    while isinstance(move := led(case, template, lambda ask: replies.get(ask.attempt)), Ask):
         try:
             answered = await client.complete(move.request, report=lambda failed: None)
         except Unanswered:
-            return Opinion(problem="unanswered", replies=replies)
-        replies.append(answered.completion)
-        try:
-            move = course.send(_fact(move, answered.completion, client.name))
-        except StopIteration as end:
-            verdict: Verdict | None = end.value
-            return Opinion(verdict.score, "", replies) if verdict else Opinion(problem="unreadable", replies=replies)
+            return Opinion(problem="unanswered", replies=list(replies.values()))
+        replies[move.attempt] = _fact(move, answered.completion, client.name)
+    return move
 
 
 def _fact(move: Ask, completion: Completion, model: str) -> ModelCalled:

@@ -57,8 +57,8 @@ def _is_unseen(character: str) -> bool:
     return character not in "\n\t " and (category[0] == "C" or category[0] == "Z")
 
 
-def shortened(text: str, width: int) -> str:
-    """Return a text on one line, clean, cut to a width in characters."""
+def shortened(text: str, width: int = 60) -> str:
+    """Return a text on one line, clean, cut to a width in characters, by default that of a cell among others."""
     line = " ".join(clean(text).split())
     return line if len(line) <= width else f"{line[: width - 1]}…"
 

@@ -24,7 +24,6 @@ EXAMPLES = examples(
     "mage-es bisect RUN --question wordmath-test-4 --yes",
     "mage-es bisect RUN --question wordmath-test-4 --good iter-3 --bad iter-4 --max-usd 0.50",
 )
-_WIDTH = 60
 
 
 @takes(*ASKING)
@@ -143,9 +142,8 @@ def _caused(report: BisectReport) -> str:
 def _change(each: PromptChange, *, is_cause: bool) -> tuple[str, ...]:
     item = each.item
     right = "not asked" if each.right is None else _right(float(each.right))
-    text = shortened(item.text, _WIDTH)
-    name = item.memory_id[:ID_DIGITS]
-    return "with" if each.is_new else "without", name, item.kind, f"{right}, the flip" if is_cause else right, text
+    name, side = item.memory_id[:ID_DIGITS], "with" if each.is_new else "without"
+    return side, name, item.kind, f"{right}, the flip" if is_cause else right, shortened(item.text)
 
 
 def _notes(report: BisectReport) -> list[str]:

@@ -91,9 +91,7 @@ def _sampled(report: InspectDiff) -> list[TextTable | str]:
         f"only in {report.after}": report.only_after,
         "in both with another input": report.changed,
     }
-    said = [
-        f"{len(names)} samples are {what}: {shortened(', '.join(names), 60)}" for what, names in apart.items() if names
-    ]
+    said = [f"{len(names)} samples are {what}: {shortened(', '.join(names))}" for what, names in apart.items() if names]
     return [f"{report.before} to {report.after}", _answers(report.answers, "The same samples", "score"), *said]
 
 
@@ -148,7 +146,7 @@ def _learned(report: DiffReport) -> TextTable:
         largest = sorted(of_fate, key=lambda group: -groups[group])[:SHOWN]
         for group in largest:
             item = first[group]
-            shown.append((*group, groups[group], item.memory_id[:ID_DIGITS], shortened(item.text, 60)))
+            shown.append((*group, groups[group], item.memory_id[:ID_DIGITS], shortened(item.text)))
     title = "What was learned" + (
         f", {len(groups) - len(shown)} more groups not shown" if len(groups) > len(shown) else ""
     )

@@ -23,7 +23,6 @@ EXAMPLES = examples(
     "mage-es effect RUN --memory 5c0f0e8a --yes",
     "mage-es effect RUN --kind principle --max-usd 1",
 )
-_WIDTH = 60
 
 
 @takes(*ASKING)
@@ -80,8 +79,8 @@ def table(title: str, rows: tuple[EffectRow, ...]) -> TextTable:
 def _row(row: EffectRow) -> tuple[str, ...]:
     name = row.name[:ID_DIGITS] if row.of == "memory" else f"{row.of} {row.name}"
     kind = row.kind if row.status in ("", "active") else f"{row.status} {row.kind}"
-    text = shortened(row.text, _WIDTH)
-    return name, kind, _paired(row.paired), _split(row.coin, tossed="tossed"), _split(row.association), text
+    numbers = _paired(row.paired), _split(row.coin, tossed="tossed"), _split(row.association)
+    return name, kind, *numbers, shortened(row.text)
 
 
 def _paired(found: PairedEffect | None) -> str:

@@ -25,7 +25,6 @@ EXAMPLES = examples(
 )
 SHOWN = 8
 """How many answers to list on which both differ; `--json` has all."""
-_WIDTH = 60
 
 
 @takes(*ASKING)
@@ -127,8 +126,7 @@ def _differing(report: RejudgeReport) -> list[TextTable | str]:
     if not differing:
         return []
     rows = [
-        (each.question_id, shortened(each.answer, _WIDTH), _word(each.right), _word(each.now))
-        for each in differing[:SHOWN]
+        (each.question_id, shortened(each.answer), _word(each.right), _word(each.now)) for each in differing[:SHOWN]
     ]
     title = f"Where they differ, {len(rows)} of {len(differing)}" if len(differing) > SHOWN else "Where they differ"
     return [TextTable(title, ("question", "answer", "on record", "now"), rows, keys=2)]

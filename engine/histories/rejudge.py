@@ -40,7 +40,7 @@ from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.engine.session.judge import template_of
 from mage_es.engine.session.reasking import AskingPrice, Replies, asking_again, replies_of
-from mage_es.engine.verbs.agreement import Agreement, JudgeCase, Opinion, agreement, led
+from mage_es.engine.verbs.agreement import Agreement, JudgeCase, Opinion, agreement, opinion_so_far
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.facts.private import ERASED
@@ -231,7 +231,7 @@ def _led(answers: _Answers, answer: _Answer, replies: Replies) -> Opinion | Ask:
     def recorded(ask: Ask) -> ModelCalled | None:
         return replies.get((ask.tier, ask.request.sha256))
 
-    return led(answer.case, template_of(answers.world.benchmark), recorded, answers.world.setting.templates)
+    return opinion_so_far(answer.case, template_of(answers.world.benchmark), recorded, answers.world.setting.templates)
 
 
 async def _judged(answers: _Answers, judge: Model, runtime: Runtime) -> tuple[list[Opinion], int]:

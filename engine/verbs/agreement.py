@@ -148,7 +148,7 @@ async def _opinions(cases: Sequence[JudgeCase], judge: Judge, template: str) -> 
     return opinions
 
 
-def led(
+def opinion_so_far(
     case: JudgeCase,
     template: str,
     recorded: Callable[[Ask], ModelCalled | None],
@@ -174,7 +174,7 @@ def led(
 async def _ask(case: JudgeCase, client: RetryingClient, template: str) -> Opinion:
     """Ask about one case, repeatedly while replies are unusable, and return the opinion."""
     replies = dict[int, ModelCalled]()
-    while isinstance(move := led(case, template, lambda ask: replies.get(ask.attempt)), Ask):
+    while isinstance(move := opinion_so_far(case, template, lambda ask: replies.get(ask.attempt)), Ask):
         try:
             answered = await client.complete(move.request, report=lambda failed: None)
         except Unanswered:

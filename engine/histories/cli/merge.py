@@ -42,8 +42,8 @@ def merge(
     (one, marker), (two, until) = moments
     report = merged(one, two, at=(marker, until), name=name, runs_dir=settings.runs_dir, data_dir=settings.data_dir)
     splits = f"{report.evolution} questions to learn from, {report.anchors} anchors, {report.held_out} held out"
-    told = f"{report.run_id} has {report.memories} memories, {report.both} of them from both runs; {splits}."
-    out.report(report, _table(report), told)
+    summary = f"{report.run_id} has {report.memories} memories, {report.both} of them from both runs; {splits}."
+    out.report(report, _table(report), summary)
     out.next(settings.again("evolve", "--from", report.run_id), settings.again("exam", report.run_id))
 
 

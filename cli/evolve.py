@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mage_es.cli.completion import benchmarks
-from mage_es.cli.options import CONFIG, SPENDING, RunIdOption, examples, takes
+from mage_es.cli.options import CONFIG, SPENDING, WORKING, FromAtOption, RunIdOption, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.paying import YesOption, going_on, require_agreement
@@ -40,19 +40,7 @@ EXAMPLES = examples(
 )
 
 
-@takes(
-    "preset",
-    *CONFIG,
-    "workers",
-    "max_connections",
-    "guidance_batch",
-    "sign",
-    "otel_endpoint",
-    "runs_dir",
-    "data_dir",
-    *SPENDING,
-    own_tasks=True,
-)
+@takes("preset", *CONFIG, *WORKING, *SPENDING, own_tasks=True)
 def evolve(
     benchmark: Annotated[
         str | None,
@@ -72,9 +60,7 @@ def evolve(
             help="Continue from what that run learned, with its settings, and its questions besides the new ones.",
         ),
     ] = None,
-    at: Annotated[
-        str, typer.Option("--at", metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
-    ] = "latest",
+    at: FromAtOption = "latest",
     prune: Annotated[
         bool,
         typer.Option("--prune", help="With --from: first take out of use there what its record proves harmful."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from mage_es.cli.options import AtOption, RunArgument, examples, takes
+from mage_es.cli.options import WORKING, AtOption, RunArgument, examples, takes
 from mage_es.cli.output import Output, percent
 from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.session import watched
@@ -32,7 +32,7 @@ EXAMPLES = examples(
 )
 
 
-@takes("workers", "max_connections", "guidance_batch", "sign", "otel_endpoint", "runs_dir", "data_dir", *BUDGET)
+@takes(*WORKING, *BUDGET)
 def exam(
     run: RunArgument = None,
     *,
@@ -42,7 +42,6 @@ def exam(
     questions: Annotated[
         int | None,
         typer.Option(
-            "--questions",
             min=1,
             max=MOST,
             help="Number of held-out questions; those of a smaller exam are among them. [default: all of the run's]",
@@ -51,16 +50,14 @@ def exam(
     control: Annotated[
         Literal["none", "shuffled", "permuted", "bare"],
         typer.Option(
-            "--control",
             help="Show memories that cannot help. shuffled: those of a question of another task type, or of a "
             "dissimilar one if all have one type. permuted: its own, each with the answer of another memory. "
-            "bare: none, as at the start.",
+            "bare: none, as at the start."
         ),
     ] = "none",
     execution: Annotated[
         str | None,
         typer.Option(
-            "--execution",
             metavar="MODEL",
             help="Model that takes the exam in the learner's place. [default: the run's own]",
             show_default=False,

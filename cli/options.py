@@ -48,10 +48,15 @@ RunIdOption = Annotated[
 AtOption = Annotated[
     str, typer.Option("--at", metavar="MARKER", help="State to use: start, iter-9, iter-9/evaluate, seq:1234, latest.")
 ]
+FromAtOption = Annotated[
+    str, typer.Option("--at", metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
+]
 CONFIG: tuple[str, ...] = tuple(name for name in Config.__struct_fields__ if name != "benchmark")
 
 SPENDING: tuple[str, ...] = ("max_usd", "max_calls", "max_iterations", "prices")
 """The settings that limit what a run may use."""
+WORKING = ("workers", "max_connections", "guidance_batch", "sign", "otel_endpoint", "runs_dir", "data_dir")
+"""The settings of a command that works on a run: how fast, with what, and where its files are."""
 
 _PANELS: Mapping[str, tuple[str, ...]] = {
     "Run": ("preset", "seed", "iterations", "pool", "held_out", "anchors", "scorer_seconds"),

@@ -57,8 +57,8 @@ def _is_unseen(character: str) -> bool:
     return character not in "\n\t " and (category[0] == "C" or category[0] == "Z")
 
 
-def shortened(text: str, width: int) -> str:
-    """Return a text on one line, clean, cut to a width in characters."""
+def shortened(text: str, width: int = 60) -> str:
+    """Return a text on one line, clean, cut to a width in characters, by default that of a cell among others."""
     line = " ".join(clean(text).split())
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
@@ -79,14 +79,15 @@ _NUMBER = re.compile(r"[+-]?\d[\d.,/:]*(?=\s|$)")
 
 
 class TextTable(NamedTuple):
-    """Rows under column names. A column whose cells all start with a number is set flush right.
+    """Rows under column names, of texts or of what `str` makes one. A column whose cells all start with a number is
+    set flush right.
 
     The first `keys` columns name a row; they are repeated in every part of a table that is split for a terminal.
     """
 
     title: str
     columns: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
+    rows: Sequence[tuple[object, ...]]
     keys: int = 1
 
 
@@ -140,20 +141,20 @@ def agreed(question: str) -> bool:
 
 def _print_table(table: TextTable) -> None:
     columns, *rows = _cleaned([table.columns, *table.rows])
-    table = table._replace(title=clean(table.title), columns=columns, rows=rows)
-    right = [bool(rows) and all(_is_number(row[column]) for row in rows) for column in range(len(table.columns))]
+    title = clean(table.title)
+    right = [bool(rows) and all(_is_number(row[column]) for row in rows) for column in range(len(columns))]
     if is_terminal():
         from mage_es.cli.boxes import Boxed, print_boxed
 
-        print_boxed(Boxed(table.title, columns, rows, right, table.keys))
+        print_boxed(Boxed(title, columns, rows, right, table.keys))
     else:
-        _print_plain(table, right)
+        _print_plain(title, [columns, *rows], right)
 
 
-def _cleaned(lines: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _cleaned(lines: Sequence[tuple[object, ...]]) -> list[tuple[str, ...]]:
     """Return the rows with every cell clean and on one line."""
     # Joined first, because searching the environment for each cell took most of a long table's time.
-    text = hidden("\0".join(_printable(cell) for line in lines for cell in line))
+    text = hidden("\0".join(_printable(str(cell)) for line in lines for cell in line))
     cells = iter(text.replace("\n", " ").split("\0"))
     return [tuple(islice(cells, len(line))) for line in lines]
 
@@ -162,11 +163,10 @@ def _is_number(cell: str) -> bool:
     return cell in ("-", "") or _NUMBER.match(cell) is not None
 
 
-def _print_plain(table: TextTable, right: Sequence[bool]) -> None:
-    if table.title:
-        print(table.title)
-    lines = [table.columns, *table.rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(table.columns))]
+def _print_plain(title: str, lines: Sequence[tuple[str, ...]], right: Sequence[bool]) -> None:
+    if title:
+        print(title)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = (
             cell.rjust(width) if flush else cell.ljust(width)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mage_es.cli.output import agreed, counted
+from mage_es.cli.output import Output, agreed, counted
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
 
@@ -64,6 +64,14 @@ def require_price(settings: Settings, price: AskingPrice, tier: str = "execution
 
     if price.calls:
         require_prices(settings.limits, settings.prices(), {tier: price.execution})
+
+
+def agrees_to(price: AskingPrice, out: Output, settings: Settings, *, yes: bool) -> bool:
+    """Print the price of asking prompts again, and return whether there is something to ask and the user agrees to pay.
+    Raises what `require_price` raises."""
+    require_price(settings, price)
+    out.say(priced(price, "again", "judging by the first time"))
+    return bool(price.calls) and agrees(settings, yes=yes)
 
 
 def require_agreement(settings: Settings, *, yes: bool) -> None:

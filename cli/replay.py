@@ -29,11 +29,10 @@ def replay(
     settings: Settings,
     out: Output,
     until: Annotated[
-        str, typer.Option("--until", metavar="MARKER", help="Last state to build: start, iter-9, seq:1234, latest.")
+        str, typer.Option(metavar="MARKER", help="Last state to build: start, iter-9, seq:1234, latest.")
     ] = "latest",
     into: Annotated[
-        Path | None,
-        typer.Option("--into", metavar="FOLDER", help="New folder for the result. [default: a fresh one in the run]"),
+        Path | None, typer.Option(metavar="FOLDER", help="New folder for the result. [default: a fresh one in the run]")
     ] = None,
     tables: Annotated[
         bool, typer.Option("--tables", help="Also write the memory as LanceDB tables, and compare what they hold.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mage_es.cli.options import CONFIG, SPENDING, RunArgument, examples, takes
+from mage_es.cli.options import CONFIG, SPENDING, WORKING, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
@@ -19,23 +19,8 @@ if TYPE_CHECKING:
 EXAMPLES = examples("mage-es resume", "mage-es resume RUN --workers 16")
 
 
-@takes(
-    "workers",
-    "max_connections",
-    "guidance_batch",
-    "sign",
-    "otel_endpoint",
-    "runs_dir",
-    "data_dir",
-    *SPENDING,
-    unlisted=CONFIG,
-)
-def resume(
-    run: RunArgument = None,
-    *,
-    settings: Settings,
-    out: Output,
-) -> None:
+@takes(*WORKING, *SPENDING, unlisted=CONFIG)
+def resume(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
     """Continue a run where it stopped, or begin one that was stopped before its first event.
 
     No recorded model call is made again. The run keeps its questions and settings, and its budget unless --max-usd,

@@ -180,9 +180,7 @@ def agents(title: str, *summaries: RunSummary) -> TextTable:
 def actions(summary: RunSummary) -> TextTable:
     rows = [
         (
-            row.action.replace("_", " "),
-            str(row.taken),
-            str(row.authored),
+            *(row.action.replace("_", " "), row.taken, row.authored),
             ", ".join(f"{outcome} ({count})" for outcome, count in row.outcomes.items()),
         )
         for row in summary.actions

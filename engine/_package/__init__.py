@@ -35,12 +35,7 @@ if TYPE_CHECKING:  # `name as name` offers it to users' type checkers as well
         bisect_price as bisect_price,
     )
     from mage_es.engine.histories.diff import DiffReport as DiffReport, adiff as adiff, diff as diff
-    from mage_es.engine.histories.effect import (
-        EffectReport as EffectReport,
-        aeffect as aeffect,
-        effect as effect,
-        effect_price as effect_price,
-    )
+    from mage_es.engine.histories.effect import EffectReport as EffectReport, aeffect as aeffect, effect as effect
     from mage_es.engine.histories.fork import ForkReport as ForkReport, afork as afork, fork as fork
     from mage_es.engine.histories.inspect_diff import (
         InspectDiff as InspectDiff,
@@ -65,7 +60,6 @@ if TYPE_CHECKING:  # `name as name` offers it to users' type checkers as well
         WhatIfReport as WhatIfReport,
         awhat_if as awhat_if,
         what_if as what_if,
-        what_if_price as what_if_price,
     )
     from mage_es.engine.models.registry import Models as Models, open_model as open_model
     from mage_es.engine.models.retrying import RetryPolicy as RetryPolicy

@@ -9,13 +9,16 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.courses import Ask
+from mage_es.engine.rules.prompt import Templates
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.model import Completion
+from mage_es.engine.session.judge import opinion
 from mage_es.events.vocabulary import ModelCalled
 
 SHOWN = 1500
@@ -37,7 +40,7 @@ class Opinion(NamedTuple):
 
     score: float = 0.0
     problem: str = ""
-    replies: Sequence[Completion | ModelCalled] = ()
+    replies: Sequence[ModelCalled] = ()
 
     @property
     def is_right(self) -> bool:
@@ -98,6 +101,24 @@ def kappa(pairs: Sequence[tuple[bool, bool]]) -> float:
     return (agreeing - by_chance) / (1 - by_chance) if by_chance < 1 else 1.0
 
 
-def verdict_for_judge(case: JudgeCase) -> Verdict:
-    """Return the rule's verdict with the answer that a judge sees: the end of a text in which the rule finds none."""
-    return msgspec.structs.replace(case.verdict, answer=case.verdict.answer or case.text[-SHOWN:])
+def opinion_so_far(
+    case: JudgeCase,
+    template: str,
+    recorded: Callable[[Ask], ModelCalled | None],
+    templates: Templates = MappingProxyType({}),
+) -> Opinion | Ask:
+    """Return the judge's opinion of a case by the recorded replies, or the first move without one."""
+    if not case.text.strip():
+        return Opinion()
+    # The judge sees the end of a text in which the rule finds no answer.
+    verdict = msgspec.structs.replace(case.verdict, answer=case.verdict.answer or case.text[-SHOWN:])
+    course, replies = opinion(case.question, verdict, template, templates), list[ModelCalled]()
+    try:
+        move = next(course)
+        while called := recorded(move):
+            replies.append(called)
+            move = course.send(called)
+    except StopIteration as end:
+        judged: Verdict | None = end.value
+        return Opinion(judged.score, "", replies) if judged else Opinion(problem="unreadable", replies=replies)
+    return move

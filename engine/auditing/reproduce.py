@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from mage_es.engine.auditing.theorems.recount import RebuiltCall
-from mage_es.engine.auditing.verify import verified
+from mage_es.engine.auditing.verify import verify
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.rules.randomness import ranked
 from mage_es.engine.run.directory import Run, as_run
@@ -96,7 +96,7 @@ async def areproduce(
     if not 0 <= share <= 1:
         raise UsageError(f"share is {share}, but must be from 0 to 1: it is the share of the calls to repeat.")
     run, began, rebuilt = as_run(run), time.perf_counter(), list[RebuiltCall]()
-    report = await asyncio.to_thread(verified, run, data_dir=data_dir, benchmark=benchmark, rebuilt=rebuilt)
+    report = await asyncio.to_thread(verify, run, data_dir=data_dir, benchmark=benchmark, rebuilt=rebuilt)
     asked, given = list[AskedAgain](), {execution.name: execution} if execution else {}
     for name, calls in sorted(_drawn(rebuilt, share, seed).items()) if share else ():
         asked.append(await _asked_again(name, *calls, given))

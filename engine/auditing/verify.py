@@ -81,36 +81,21 @@ def verify(
     parent: Run | Path | str | None = None,
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
+    rebuilt: list[RebuiltCall] | None = None,
 ) -> VerifyReport:
     """Check every byte of a run and every theorem on its log, and score every answer again.
 
     With a `head` printed earlier (64 hexadecimal digits, or at least the first 16) or the file of a signed head that
     was kept, check also that this log had it. Each of the verifier `keys` must have signed or cosigned a head. If the
     log is damaged nothing else is checked. With a `parent`, what the run inherited is compared with it. `benchmark` is
-    the object that the run began with, if it got one from Python; the user's own scorer is imported by name.
+    the object that the run began with, if it got one from Python; the user's own scorer is imported by name. `rebuilt`
+    gets the calls whose requests were rebuilt.
 
     Raises:
         UsageError: `head` or a key is malformed, or the run has no parent.
         PrerequisiteError: Heads are signed, and the package that checks signatures is missing.
     """
-    found = as_run(parent) if parent is not None else None
-    return verified(as_run(run), head=head, keys=keys, parent=found, data_dir=data_dir, benchmark=benchmark)
-
-
-averify = in_thread(verify)
-
-
-def verified(
-    run: Run,
-    *,
-    head: str | None = None,
-    keys: Sequence[str] = (),
-    parent: Run | None = None,
-    data_dir: Path | str | None = None,
-    benchmark: Benchmark | None = None,
-    rebuilt: list[RebuiltCall] | None = None,
-) -> VerifyReport:
-    """Do what `verify` does; `rebuilt` gets the calls whose requests were rebuilt."""
+    run = as_run(run)
     known = [read_verifier(key) for key in keys]
     kept = [read_head_file(Path(head))] if head and Path(head).is_file() else []
     verdict = verify_log(run.log_path, head=None if kept else head)
@@ -125,7 +110,7 @@ def verified(
         checks.append(check_signed(signed))
     try:
         reader = LogReader(run.log_path)
-        checks += _each(check_parent, reader, parent) if parent else []
+        checks += _each(check_parent, reader, as_run(parent)) if parent else []
         checks += _theorems(run, reader, data_dir, benchmark, rebuilt)
     except KeysUnusable as error:  # checks done before the error still count
         checks.append(Check(name="keys", ok=False, detail=str(error), damaged=True))
@@ -140,6 +125,9 @@ def verified(
         exams=exams,
         grounds=grounds_of(checks, signed, run, reader, exams=exams, kept=until, known=known),
     )
+
+
+averify = in_thread(verify)
 
 
 def _theorems(

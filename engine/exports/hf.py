@@ -53,6 +53,7 @@ from mage_es.events import vocabulary as v
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.facts.private import quotes_erased
 from mage_es.events.log import LogReader
+from mage_es.events.log.markers import mark_of
 from mage_es.projections.fold import State, fold
 from mage_es.projections.memory import MemoryRow
 
@@ -318,8 +319,7 @@ def _bare(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 def _askings(run: Run, reader: LogReader, exams: Sequence[ExamRecord], until: int) -> Iterator[_Asking]:
     requests = Requests(reader)
     for asking in _ended(reader.records(set(_READS), until=until), requests):
-        begun = asking.record.iteration
-        yield asking._replace(place="start" if begun < 0 else f"iter-{begun}")
+        yield asking._replace(place=mark_of(asking.record.iteration))
     for exam in exams:
         own = LogReader(run.exam(exam.opened.exam).log_path, opened=False)
         anew = {each.question_id: each for each in exam.rejudged.verdicts} if exam.rejudged else {}

@@ -25,6 +25,7 @@ from mage_es import __version__
 from mage_es.engine.askings.requests import Requests
 from mage_es.engine.benchmarks.evals import require_inspect
 from mage_es.engine.exports.event_files import new_folder
+from mage_es.engine.exports.hf_card import named
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import ExamRecord, RecordedExam, exam_records, read_exam
 from mage_es.engine.run.questions import stored_questions
@@ -170,7 +171,7 @@ def _log_of(exam: _Exam) -> EvalLog:
     times = [at for each in asked for at in (each.begin_us, *(us for us, _ in each.facts))]
     opened = exam.record.opened if exam.record else None
     said = {name: getattr(opened, name) for name in ("marker", "control", "judge", "head_seq")} if opened else {}
-    benchmark = str(exam.started.benchmark).partition("?")[0]
+    benchmark = named(exam.started.benchmark)
     names = [model for sample in samples for model in sample.model_usage]
     return EvalLog(
         status="success",
@@ -182,7 +183,7 @@ def _log_of(exam: _Exam) -> EvalLog:
             task=benchmark,
             tags=[exam.name],
             dataset=EvalDataset(name=benchmark, samples=len(samples), sample_ids=[each.id for each in samples]),
-            model=_model((opened.execution if opened else "") or next(iter(names), "none")),
+            model=named((opened.execution if opened else "") or next(iter(names), "none")),
             config=EvalConfig(epochs=1),
             packages={"mage-es": __version__},
             metadata={"run": exam.run.id, "exam": exam.name, **said},
@@ -221,7 +222,7 @@ def _sample(
     texts = (question.question, question.context, question.gold, answer)
     is_withheld = bool(question.subject) or any(map(quotes_erased, texts))
     chat = [] if is_withheld else _chat(answering[-1:], exam.requests)
-    output = ModelOutput(model=_model(answering[-1].model)) if answering else ModelOutput()
+    output = ModelOutput(model=named(answering[-1].model)) if answering else ModelOutput()
     if answering and chat:
         output = _output(answering[-1], f"{name}/reply")
     end_us = max(us for us, _ in asked.facts)
@@ -251,7 +252,7 @@ def _sample(
             "calls": len(calls),
         },
         events=[] if is_withheld else [*_events(name, asked, exam.requests)],
-        model_usage=_added((_model(call.model), _usage(call)) for call in calls),
+        model_usage=_added((named(call.model), _usage(call)) for call in calls),
         started_at=_moment(asked.begin_us),
         completed_at=_moment(end_us),
         total_time=(end_us - asked.begin_us) / 1e6,
@@ -263,7 +264,7 @@ def _output(call: v.ModelCalled, name: str) -> ModelOutput:
     from inspect_ai.model import ModelOutput
 
     stop = _STOPPED.get(call.stop_reason, "unknown")
-    output = ModelOutput.from_content(_model(call.model), call.text, stop_reason=stop)
+    output = ModelOutput.from_content(named(call.model), call.text, stop_reason=stop)
     output.choices[0].message.id = name
     output.usage = _usage(call)
     return output
@@ -285,7 +286,7 @@ def _events(name: str, asked: _Asked, requests: Requests) -> Iterator[ModelEvent
                     completed=_at(us),
                     working_start=worked_us / 1e6,
                     working_time=call.latency_us / 1e6,
-                    model=_model(call.model),
+                    model=named(call.model),
                     role="grader" if call.tier == "judge" else None,
                     input=_messages(f"{name}/{place}", chat),
                     tools=[],
@@ -325,7 +326,7 @@ def _scores(
         unscored = Score.unscored(answer=answer or None, explanation=said)
         return {"correct": unscored, **({"score": unscored} if is_graded else {})}
     value = CORRECT if verdict["correct"] else NOANSWER if is_unanswered else INCORRECT
-    by = {"strict": bool(verdict["strict"]), "judge": _model(str(verdict["judge"]))}
+    by = {"strict": bool(verdict["strict"]), "judge": named(str(verdict["judge"]))}
     found = {"correct": Score(value=value, answer=answer or None, explanation=said, metadata=by)}
     if is_graded:
         found["score"] = Score(value=float(verdict["score"]), answer=answer or None)
@@ -380,11 +381,6 @@ def _added(used: Iterable[tuple[str, ModelUsage]]) -> dict[str, ModelUsage]:
     for model, usage in used:
         found[model] = found[model] + usage if model in found else usage
     return found
-
-
-def _model(spec: str) -> str:
-    """Return a model's name without options, among which an address may be."""
-    return spec.partition("?")[0]
 
 
 def _at(us: int) -> datetime:

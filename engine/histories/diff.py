@@ -349,10 +349,8 @@ def _examined(side: _Side) -> Mapping[str, bool]:
         if not record.closed or record.opened.control != "none" or not record.is_there(side.run):
             continue
         if _closed(side.reader, record.opened.head_seq) == closed:
-            found = {
-                str(row["question_id"]): bool(row["correct"])
-                for row in read_exam(record.log(side.run), record).answers.iter_rows(named=True)
-            }
+            answers = read_exam(record.log(side.run), record).answers
+            found = dict(answers.select("question_id", "correct").rows())
     return found
 
 

@@ -58,22 +58,6 @@ class EffectReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @typed
-def effect_price(
-    run: Run | Path | str,
-    *,
-    memory: str = "",
-    kind: str = "",
-    task_type: str = "",
-    top: int = TOP,
-    prices: Prices | None = None,
-) -> AskingPrice:
-    """Return what `effect` with the same arguments and `reask` would cost. No model is called. Raises what `effect`
-    raises."""
-    learned = on_record(as_run(run))
-    return price_of(learned, _wanted(learned, _measured(learned, memory, kind, task_type, top)), prices or Prices())
-
-
-@typed
 async def aeffect(
     run: Run | Path | str,
     *,
@@ -89,7 +73,8 @@ async def aeffect(
     judge: Model | None = None,
 ) -> EffectReport:
     """Return what one memory (its id, or the first digits), all of a kind, all of a task type, or each of the `top`
-    most shown is worth. Only with `reask` are questions asked again; else pairs are those on record.
+    most shown is worth. Only with `reask` are questions asked again; else pairs are those on record, and `left` is
+    what asking would cost.
 
     Raises:
         UsageError: More than one of them is given, it does not exist, or it is not text in a prompt (a tool, a recipe).

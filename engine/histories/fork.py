@@ -31,7 +31,7 @@ from mage_es.engine.verbs.evolve import data_from_python
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.preflight import room_for_briefs
 from mage_es.events.errors import PrerequisiteError, UsageError
-from mage_es.events.log.markers import Marker
+from mage_es.events.log.markers import mark_of
 from mage_es.projections.fold import State
 
 
@@ -89,7 +89,7 @@ def fork(
         run_id=made.id,
         path=str(made.path),
         parent=run.id,
-        marker=str(Marker("iteration", parent.event.iteration)),
+        marker=mark_of(parent.event.iteration),
         events=parent.event.seq,
         head=parent.event.head_chain,
         evolution=len(world.splits.evolution),

@@ -26,7 +26,7 @@ from mage_es.engine.run.world import open_world, templates_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.beginning import begin_at_once
 from mage_es.engine.verbs.forms import in_thread, typed
-from mage_es.events.log.markers import Marker
+from mage_es.events.log.markers import mark_of
 from mage_es.events.vocabulary import RunMerged
 
 
@@ -126,7 +126,7 @@ amerge = in_thread(merge)
 def _brought(mark: RunMerged) -> MergedRun:
     return MergedRun(
         run_id=mark.parent,
-        marker=str(Marker("iteration", mark.iteration)),
+        marker=mark_of(mark.iteration),
         taken=len(mark.memory_ids),
         left_out=dict(sorted(Counter(each.reason for each in mark.left_out).items())),
     )

@@ -75,7 +75,7 @@ class Merger(NamedTuple):
     parent: Parent
     runs: tuple[_Run, _Run]
     learned: Memories
-    own: tuple[Memories, Memories]
+    own: Sequence[Memories]
     names: Sequence[Event]
     marks: Sequence[RunMerged] = ()
 
@@ -160,7 +160,8 @@ def merger_of(one: Parent, other: Parent) -> Merger:
     first, second = sorted((one, other), key=_place)
     runs = _runs(first, second)
     kept = [run.kept_by(its) for run, its in zip(runs, reversed(runs), strict=True)]
-    own = (_brought(runs[0], runs[1], kept[0]), _brought(runs[1], runs[0], kept[1]))
+    pairs = zip(runs, reversed(runs), kept, strict=True)
+    own = [Memories(remembered_in(run.events), dict(_left_out(run, its, theirs))) for run, its, theirs in pairs]
     anchors, held_out = (runs[0].side(split) | runs[1].side(split) for split in ("anchors", "held_out"))
     learned_from = (runs[0].side("evolution") - kept[0]) | (runs[1].side("evolution") - kept[1])
     spent = [parent.event.usd_micro for parent in (one, other)]
@@ -252,10 +253,6 @@ def _without_examples(event: Event, learned_from: Collection[str]) -> Event:
     if not isinstance(event, TaskTypeCreated):
         return event
     return msgspec.structs.replace(event, examples=tuple(name for name in event.examples if name in learned_from))
-
-
-def _brought(run: _Run, other: _Run, kept: frozenset[str]) -> Memories:
-    return Memories(remembered_in(run.events), dict(_left_out(run, other, kept)))
 
 
 def _left_out(run: _Run, other: _Run, kept: frozenset[str]) -> Iterator[tuple[str, WhyLeft]]:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.askings.again import Replies, asking_again, replies_of
-from mage_es.engine.askings.agreement import Agreement, JudgeCase, Opinion, agreement, verdict_for_judge
+from mage_es.engine.askings.agreement import Agreement, JudgeCase, Opinion, agreement, opinion_so_far
 from mage_es.engine.benchmarks.tasks.benchmark import Tasks
 from mage_es.engine.benchmarks.tasks.scorers import Scoring, name_of, require_scorer, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import parse
@@ -41,7 +41,7 @@ from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.tokens import estimated_tokens
-from mage_es.engine.session.judge import opinion, template_of
+from mage_es.engine.session.judge import template_of
 from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.facts.private import ERASED
@@ -228,19 +228,11 @@ def _exam(run: Run, reader: LogReader, number: int | None) -> ExamRecord | None:
 
 def _led(answers: _Answers, answer: _Answer, replies: Replies) -> Opinion | Ask:
     """Return the opinion of an answer in the recorded replies, or the first move without a reply."""
-    world, case, heard = answers.world, answer.case, list[ModelCalled]()
-    if not case.text.strip():
-        return Opinion()
-    course = opinion(case.question, verdict_for_judge(case), template_of(world.benchmark), world.setting.templates)
-    try:
-        move = next(course)
-        while called := replies.get((move.tier, move.request.sha256)):
-            heard.append(called)
-            move = course.send(called)
-    except StopIteration as end:
-        verdict: Verdict | None = end.value
-        return Opinion(verdict.score, "", heard) if verdict else Opinion(problem="unreadable", replies=heard)
-    return move
+
+    def recorded(ask: Ask) -> ModelCalled | None:
+        return replies.get((ask.tier, ask.request.sha256))
+
+    return opinion_so_far(answer.case, template_of(answers.world.benchmark), recorded, answers.world.setting.templates)
 
 
 async def _judged(answers: _Answers, judge: Model, runtime: Runtime) -> tuple[list[Opinion], int]:

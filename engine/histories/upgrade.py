@@ -191,7 +191,9 @@ async def aupgrade(
         run_id=run_id,
         prices=runtime.prices,
     )
-    config = _config(config or parse(started.config), name)
+    # It only asks again: with the settings used for clients, and each question without its own case.
+    only_asks: dict[str, Any] = {"iterations": 1, "coin": 0.0, "revisit_self": "exclude"}
+    config = msgspec.structs.replace(config or parse(started.config), execution=name, **only_asks)
     child = Run(price.run_id, folder / price.run_id)
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)
     models = Models(model, None, judge)
@@ -234,12 +236,6 @@ def upgrade_name(run: Run, execution: str) -> str:
     """Return the name of an upgrade: the run's and the last word of the new model's."""
     word = execution.partition("?")[0].rstrip("/").rpartition("/")[2]
     return f"{run.id}-on-{_NAME.sub('-', word).strip('-.')}"
-
-
-def _config(config: Config, execution: str) -> Config:
-    """Return the configuration of a run that only asks again: with the settings used for clients, and each question
-    without its own case."""
-    return msgspec.structs.replace(config, execution=execution, iterations=1, coin=0.0, revisit_self="exclude")
 
 
 def _folder(run: Run, runs_dir: Path | str | None) -> Path:

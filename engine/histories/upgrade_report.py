@@ -15,15 +15,14 @@ from mage_es.engine.run.exams import (
     learner_of,
     ledger_of,
     paired_difference,
-    read_exam,
+    readable,
     recalled_in,
 )
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.verbs.exam_report import ExamReport
-from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, Digest, MemoryQuarantined, Paired, QuestionPlanned
+from mage_es.events.vocabulary import AnswerJudged, Digest, ExamOpened, MemoryQuarantined, Paired, QuestionPlanned
 
 
 class MemoryProof(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,18 +188,14 @@ def _old_exam(run: Run, reader: LogReader, digests: Sequence[Digest], *, is_bare
     Bare means at the start, or under the control; with memories means on the state that the new model began with.
     """
     learner = learner_of(reader)
-    for record in reversed(exam_records(reader)):
-        opened = record.opened
+
+    def is_wanted(opened: ExamOpened) -> bool:
         bare = opened.control == "bare" or (opened.control == "none" and opened.marker == "start")
         served = opened.control == "none" and opened.digests == tuple(digests)
-        if not record.closed or opened.execution != learner or not (bare if is_bare else served and not bare):
-            continue
-        try:
-            answers = read_exam(record.log(run), record).answers
-        except LogError:  # missing or replaced: `verify` names it
-            continue
-        return opened.exam, dict(answers.select("question_id", "correct").rows())
-    return "", {}
+        return opened.execution == learner and (bare if is_bare else served and not bare)
+
+    wanted = (each for each in reversed(exam_records(reader)) if each.closed and is_wanted(each.opened))
+    return next(((record.opened.exam, answers) for record, answers in readable(run, wanted)), ("", {}))
 
 
 def _kept_gain(answers: Mapping[tuple[str, bool], Mapping[str, bool]]) -> KeptGain | None:

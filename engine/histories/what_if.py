@@ -54,7 +54,6 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.exams import by_question
 from mage_es.engine.run.inheriting import inheritance, last_inherited
-from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, state_of
 from mage_es.engine.seams.benchmark import Benchmark
@@ -66,6 +65,7 @@ from mage_es.engine.worth.worth import OnRecord, on_record
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
+from mage_es.events.log.markers import mark_of
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
@@ -178,14 +178,6 @@ class WhatIfReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @typed
-def what_if_price(run: Run | Path | str, *, without: Sequence[str], prices: Prices | None = None) -> AskingPrice:
-    """Return what `what_if` with the same memories and `reask` would cost. No model is called. Raises what `what_if`
-    raises."""
-    learned = on_record(as_run(run))
-    return price_of(learned, _wanted(learned, _names(learned, without)), prices or Prices())
-
-
-@typed
 async def awhat_if(
     run: Run | Path | str,
     *,
@@ -202,7 +194,7 @@ async def awhat_if(
     """Return what a run's record says about one thing that was not done: without some memories (their ids, or the first
     digits), with an arm of a bandit always, or with other settings of the guard, or of the gate.
 
-    Only with `reask`, and for memories, are questions asked again.
+    Only with `reask`, and for memories, are questions asked again; without it `left` is what that would cost.
 
     Raises:
         UsageError: None or more than one of them is given, it does not exist, or the record cannot say anything about
@@ -519,17 +511,15 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
             break
         if other.guard == "paired" and (asked := anchors_asked(other, scores, ruling)) != len(ruling.judged.asked):
             many = "fewer" if asked < len(ruling.judged.asked) else "more"
-            ends = f"at {_mark(k)} {many} anchors would have been asked, and the record has no other answers of theirs"
+            ends = (
+                f"at {mark_of(k)} {many} anchors would have been asked, and the record has no other answers of theirs"
+            )
             break
         verdicts.append(_verdict(ruling, other))
         if not ruling.is_same:
-            ends = f"after {_mark(k)} the run would have continued with other slots, and asked something else"
+            ends = f"after {mark_of(k)} the run would have continued with other slots, and asked something else"
             return WhatIfGuard(verdicts=tuple(verdicts), snapshots=len(snapshots), differs=k, ends=ends)
     return WhatIfGuard(verdicts=tuple(verdicts), snapshots=len(snapshots), differs=None, ends=ends)
-
-
-def _mark(iteration: int) -> str:
-    return "start" if iteration == START else f"iter-{iteration}"
 
 
 def _with_least(begun: Config, scores: Scores, ruling: Ruling) -> Judged:
@@ -598,14 +588,14 @@ def _limit(reader: LogReader, begun: Config, other: Config) -> tuple[int | None,
         return None, ""
     for form in reader.of(FormDecided):
         if form.form != USUAL:
-            return form.iteration, f"after {_mark(form.iteration)} prompts had {form.form}, which anchors had decided"
+            return form.iteration, f"after {mark_of(form.iteration)} prompts had {form.form}, which anchors had decided"
     fields = ("tier", "purpose", "stop_reason", "iteration")
     for _, call in reader.events({ModelCalled: fields}):
         assert isinstance(call, ModelCalled)
         if call.tier == "execution" and call.stop_reason == CUT:
             if call.purpose in ("fresh", "revisit"):
                 break
-            why = f"after {_mark(call.iteration)} replies could be longer, as one to an anchor was cut"
+            why = f"after {mark_of(call.iteration)} replies could be longer, as one to an anchor was cut"
             return call.iteration, why
     finished = next(reader.of(RunFinished), None)
     if finished and finished.iterations < begun.iterations:
@@ -626,7 +616,7 @@ def _gate(reader: LogReader, begun: Config, other: Config) -> WhatIfGate:
     found = list[WhatIfServed]()
     for event in decided:
         if other.gate == "paired" and begun.gate == "off" and event.iteration == end - 1:
-            ends = f"at {_mark(event.iteration)}, the last, a gate would have had more questions asked both ways"
+            ends = f"at {mark_of(event.iteration)}, the last, a gate would have had more questions asked both ways"
             break
         found.append(_served(event, gated(event, other)))
     return WhatIfGate(snapshots=tuple(found), ends=ends)

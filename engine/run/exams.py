@@ -9,7 +9,7 @@ Rules
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -19,7 +19,7 @@ from mage_es.engine.rules.distributions import sign_test as one_sided
 from mage_es.engine.rules.randomness import stream
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run
-from mage_es.events.errors import LogDamaged
+from mage_es.events.errors import LogDamaged, LogError
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
@@ -197,6 +197,17 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
         seconds=_seconds(found[ModelCalled], answers["question_id"]),
         recalled=recalled_in(reader),
     )
+
+
+def readable(run: Run, records: Iterable[ExamRecord]) -> Iterator[tuple[ExamRecord, dict[str, bool]]]:
+    """Yield exams with whether each of their questions was right, without those whose log is missing or replaced, which
+    `verify` names."""
+    for record in records:
+        try:
+            answers = read_exam(record.log(run), record).answers
+        except LogError:
+            continue
+        yield record, dict(answers.select("question_id", "correct").rows())
 
 
 def recalled_in(reader: LogReader, purposes: Collection[str] = ("exam",)) -> int:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.askings.agreement import JudgeCase, Opinion, verdict_for_judge
+from mage_es.engine.askings.agreement import JudgeCase, Opinion, opinion_so_far
 from mage_es.engine.courses import Ask
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryingClient, RetryPolicy, Unanswered
-from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.metering import SpendingGuard
 from mage_es.engine.seams.model import Completion, Model
-from mage_es.engine.session.judge import opinion
 from mage_es.events.vocabulary import ModelCalled
 
 
@@ -46,40 +44,31 @@ async def _opinions(cases: Sequence[JudgeCase], judge: Judge, template: str) -> 
         spending=judge.spending,
     )
     opinions, left = [Opinion()] * len(cases), iter(enumerate(cases))
+
+    async def work() -> None:
+        for at, case in left:
+            opinions[at] = await _ask(case, client, template)
+
     async with aclosing(client):
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(judge.workers):
-                    group.create_task(_work(left, opinions, client, template))
+                    group.create_task(work())
         except BaseExceptionGroup as many:  # the first error cancelled the others
             raise many.exceptions[0] from None
     return opinions
 
 
-async def _work(
-    left: Iterator[tuple[int, JudgeCase]], opinions: list[Opinion], client: RetryingClient, template: str
-) -> None:
-    for at, case in left:
-        if case.text.strip():
-            opinions[at] = await _ask(case, client, template)
-
-
 async def _ask(case: JudgeCase, client: RetryingClient, template: str) -> Opinion:
     """Ask about one case, repeatedly while replies are unusable, and return the opinion."""
-    course, replies = opinion(case.question, verdict_for_judge(case), template), list[Completion]()
-    move = next(course)
-    while True:
-        assert isinstance(move, Ask)
+    replies = dict[int, ModelCalled]()
+    while isinstance(move := opinion_so_far(case, template, lambda ask: replies.get(ask.attempt)), Ask):
         try:
             answered = await client.complete(move.request, report=lambda failed: None)
         except Unanswered:
-            return Opinion(problem="unanswered", replies=replies)
-        replies.append(answered.completion)
-        try:
-            move = course.send(_fact(move, answered.completion, client.name))
-        except StopIteration as end:
-            verdict: Verdict | None = end.value
-            return Opinion(verdict.score, "", replies) if verdict else Opinion(problem="unreadable", replies=replies)
+            return Opinion(problem="unanswered", replies=list(replies.values()))
+        replies[move.attempt] = _fact(move, answered.completion, client.name)
+    return move
 
 
 def _fact(move: Ask, completion: Completion, model: str) -> ModelCalled:

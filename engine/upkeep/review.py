@@ -16,7 +16,7 @@ from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.forms import typed
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.log.markers import Marker
+from mage_es.events.log.markers import mark_of
 from mage_es.events.vocabulary import MemoryProposed, ProposalReviewed, ProposalSettled, SplitCommitted
 from mage_es.projections.fold import State
 
@@ -132,7 +132,7 @@ def _waiting(reader: LogReader, state: State) -> Iterator[Waiting]:
             **shared(event, Waiting),
             status=status,
             proposed=datetime.fromtimestamp(record.ts_us / 1e6, UTC).isoformat(timespec="seconds"),
-            marker=str(Marker("iteration", tried.iteration)),
+            marker=mark_of(tried.iteration),
             why=tried.reason,
             floor=tried.floor,
             anchors=tuple(anchors),

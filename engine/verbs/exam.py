@@ -134,7 +134,9 @@ async def aexamine(
         **fingerprints(world)._asdict(),
     )
     if rejudge:
-        _rescore(run, world)
+        with Log.open(run.log_path, clock=clock) as log:
+            if drafts := list(verb("rescore")(run, LogReader(run.log_path), world)):
+                log.append(drafts)
     else:
         _require_scorer(reader, wanted)
     record, is_repeated = _recorded(run, wanted), True
@@ -172,12 +174,6 @@ def _require_scorer(reader: LogReader, wanted: ExamOpened) -> None:
                 f"{scorer_in_words(scorer)} now. Verdicts of the two cannot be compared: restore the old one, or "
                 "score all exams again from their recorded replies with --rejudge."
             )
-
-
-def _rescore(run: Run, world: World) -> None:
-    with Log.open(run.log_path, clock=clock) as log:
-        if drafts := list(verb("rescore")(run, LogReader(run.log_path), world)):
-            log.append(drafts)
 
 
 class _Sitting(NamedTuple):

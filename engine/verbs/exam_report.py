@@ -19,12 +19,12 @@ from mage_es.engine.run.exams import (
     learner_of,
     paired_difference,
     read_exam,
+    readable,
     reasons,
 )
 from mage_es.engine.run.world import World
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
-from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
@@ -223,22 +223,12 @@ def _benefit(run: Run, record: ExamRecord) -> Benefit:
 
 def _difference(run: Run, others: Iterable[ExamRecord], now: Mapping[str, bool]) -> ExamDifference | None:
     """Return the difference from the first of these exams that asked some of the questions, None if none did."""
-    for then in others:
-        try:
-            answers = read_exam(then.log(run), then).answers
-        except LogError:  # missing or replaced: `verify` names it
-            continue
-        was = {name: is_right for name, is_right in answers.select("question_id", "correct").rows() if name in now}
+    for record, answers in readable(run, others):
+        then, was = record.opened, {name: is_right for name, is_right in answers.items() if name in now}
         if was:
-            return _paired(then.opened, was, now)
+            found = shared(then, ExamDifference) | msgspec.structs.asdict(paired_difference(now, was))
+            return ExamDifference(**found, exam_id=then.exam, correct=sum(was.values()), total=len(was))
     return None
-
-
-def _paired(then: ExamOpened, was: Mapping[str, bool], now: Mapping[str, bool]) -> ExamDifference:
-    difference = msgspec.structs.asdict(paired_difference(now, was))
-    return ExamDifference(
-        **shared(then, ExamDifference), **difference, exam_id=then.exam, correct=sum(was.values()), total=len(was)
-    )
 
 
 def _commonest(world: World, names: Collection[str]) -> tuple[str, int] | None:

@@ -56,6 +56,11 @@ def parse(text: str) -> Marker:
     raise UsageError(f"{text!r} is not a marker. Write start, iter-9, iter-9/evaluate, seq:1234 or latest.")
 
 
+def mark_of(iteration: int) -> str:
+    """Return how people name the end of an iteration: `iter-9`, or `start` for -1."""
+    return str(Marker("iteration", iteration))
+
+
 def marker_of(event: Event, marks: Mapping[type[Event], tuple[str, ...]]) -> Marker | None:
     """Return the marker that an event sets, given a vocabulary's marks; None if it sets none."""
     if type(event) not in marks:

@@ -206,7 +206,7 @@ def test_a_failed_check_stands_out() -> None:
     found = (Check(name="hashes", ok=True, detail="9 files"), broken)
     assert checks("", found).rows == [
         ("hashes", "ok", "", "", "", "9 files"),
-        ("splits", "FAILED", "2 shared", "0 shared", "17", "overlap"),
+        ("splits", "FAILED", "2 shared", "0 shared", 17, "overlap"),
     ]
 
 

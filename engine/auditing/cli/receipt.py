@@ -23,12 +23,9 @@ def receipt(
     settings: Settings,
     out: Output,
     exam: Annotated[
-        int | None,
-        typer.Option("--exam", metavar="N", min=1, max=MOST, help="Exam that asked the question."),
+        int | None, typer.Option(metavar="N", min=1, max=MOST, help="Exam that asked the question.")
     ] = None,
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="Write the document to this file instead.")
-    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the document to this file instead.")] = None,
 ) -> None:
     """Prove one answer, or the result of an exam, to someone who has neither the run nor this package.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mage_es.cli.output import TextTable
+from mage_es.events.log.markers import mark_of
 
 if TYPE_CHECKING:
     from mage_es.engine.auditing.recheck import IterationCheck
@@ -13,22 +13,19 @@ if TYPE_CHECKING:
 
 
 def rechecked(run: Run) -> tuple[list[IterationCheck], TextTable]:
+    """Return the comparison of each closed iteration, as it is and as a table; it ends at the first that differs."""
     from mage_es.engine.auditing.recheck import recheck
     from mage_es.events.log import LogReader
 
     checks = recheck(LogReader(run.log_path), run.snapshots_path)
-    return checks, _table(checks)
-
-
-def _table(checks: Iterable[IterationCheck]) -> TextTable:
-    """Return the comparison of each closed iteration; it ends at the first that differs."""
     rows = [
         (
-            "start" if check.iteration < 0 else f"iter-{check.iteration}",
+            mark_of(check.iteration),
             "yes" if check.equal else "NO",
             "" if check.equal else f"{check.projection}: recorded {check.recorded}, rebuilt {check.rebuilt}",
             check.field,
         )
         for check in checks
     ]
-    return TextTable("Every iteration folded again", ("iteration", "equal", "first difference", "field"), rows)
+    columns = ("iteration", "equal", "first difference", "field")
+    return checks, TextTable("Every iteration folded again", columns, rows)

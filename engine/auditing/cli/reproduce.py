@@ -20,10 +20,9 @@ def reproduce(
     settings: Settings,
     out: Output,
     share: Annotated[
-        float,
-        typer.Option("--share", metavar="SHARE", min=0, max=1, help="Share of the calls to repeat; 0 asks no model."),
+        float, typer.Option(metavar="SHARE", min=0, max=1, help="Share of the calls to repeat; 0 asks no model.")
     ] = 0.05,
-    seed: Annotated[int, typer.Option("--seed", help="Seed for drawing these calls.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for drawing these calls.")] = 0,
 ) -> None:
     """Compute every number of a run again from its folder.
 

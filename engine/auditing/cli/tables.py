@@ -13,13 +13,7 @@ if TYPE_CHECKING:
 
 
 def checks(title: str, found: Iterable[Check]) -> TextTable:
-    rows = [
-        (
-            *(check.name, check.result, check.measured, check.bound),
-            *(str(check.seq) if check.seq else "", check.detail),
-        )
-        for check in found
-    ]
+    rows = [(check.name, check.result, check.measured, check.bound, check.seq or "", check.detail) for check in found]
     return TextTable(title, ("check", "result", "measured", "allowed", "breaks at event", "detail"), rows)
 
 

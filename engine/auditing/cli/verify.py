@@ -46,8 +46,7 @@ def verify(
         typer.Option(metavar="KEY", help="Verifier key that must have signed or cosigned a head; may be repeated."),
     ] = None,
     parent: Annotated[
-        Path | None,
-        typer.Option("--parent", metavar="FOLDER", help="The run that this one continues, to compare it with."),
+        Path | None, typer.Option(metavar="FOLDER", help="The run that this one continues, to compare it with.")
     ] = None,
     repair: Annotated[
         bool,
@@ -150,7 +149,7 @@ def _shown(report: RepairReport, run_id: str, *, done: bool) -> list[TextTable |
     whole = f"Whole up to event {report.whole_seq}." if report.whole_seq else "Nothing of it is whole."
     parts: list[TextTable | str] = [problems, f"{whole} {lost}"]
     if report.cuts:
-        rows = [(cut.file, str(cut.offset), str(cut.bytes), cut.kept_in) for cut in report.cuts]
+        rows = [(cut.file, cut.offset, cut.bytes, cut.kept_in) for cut in report.cuts]
         parts.append(TextTable("Cut out", ("file", "from byte", "bytes", "kept as"), rows))
         verb = "is" if report.done else "would be"
         parts.append(f"What is cut out {verb} kept in {report.kept}; nothing deletes it there.")

@@ -109,10 +109,8 @@ class Recount:
         judge: str | None = None,
         replies: Replies = MappingProxyType({}),
     ) -> None:
-        self._exam, self._rebuilt, self._is_scorer = exam, given.rebuilt, given.is_scorer
-        self._world, self._is_release, self._execution = given.world, given.is_release, execution
+        self._given, self._exam, self._execution = given, exam, execution
         self._judge = judge if judge is not None or given.world is None else given.world.setting.config.judge
-        self._missing, self._has_gold = given.missing, given.world is not None and given.world.has_gold
         self._open: dict[_Key, _Asking] = {}
         self._method: tuple[int, bool, World] | None = None
         self._player: Model | None = None
@@ -172,8 +170,8 @@ class Recount:
             unanswered=sum(isinstance(each, AnswerUnanswered) for each in asked),
             undecided=undecided,
         )
-        if known is not None and self._world:
-            is_known = {name: self._world.questions[name].family in known for name in right}
+        if known is not None and self._given.world:
+            is_known = {name: self._given.world.questions[name].family in known for name in right}
             familiar = [right[name] for name in right if is_known[name]]
             counted = msgspec.structs.replace(counted, familiar_correct=sum(familiar), familiar_total=len(familiar))
         wrong = [name for name in closed.__struct_fields__ if getattr(closed, name) != getattr(counted, name)]
@@ -188,9 +186,9 @@ class Recount:
         self.plans.append(planned)
         asking = _Asking(planned, None, None)
         self._open[record.iteration, record.phase, planned.question_id] = asking
-        world = self._world
+        world = self._given.world
         if world is None:
-            asking.unchecked = self._missing
+            asking.unchecked = self._given.missing
             return ""
         if not world.has_gold and state.progress.baseline is not None:  # their prompts show right answers
             asking.unchecked = _NO_GOLD
@@ -242,7 +240,7 @@ class Recount:
         """Return the problem if a text now comes out differently, unless that may have another reason."""
         if "[erased " in shown or PREFIX in shown:
             asking.unchecked = _ERASED
-        elif not self._is_release:
+        elif not self._given.is_release:
             asking.unchecked = ANOTHER
         else:
             return what
@@ -304,14 +302,17 @@ class Recount:
                 move = Finish("", lost=f"{fact.fault}: {fact.problem}")
                 break
             if isinstance(move, Ask) and isinstance(fact, ModelCalled) and move.tier == "execution":
-                if self._rebuilt is not None and self._world:
-                    self._rebuilt.append(RebuiltCall(self._world, self._exam, asking.planned, move.request, fact))
+                if self._given.rebuilt is not None and self._given.world:
+                    self._given.rebuilt.append(
+                        RebuiltCall(self._given.world, self._exam, asking.planned, move.request, fact)
+                    )
                 if not asking.is_reworded and (problem := self._otherwise_replied(move.request, fact)):
                     return problem
             assert isinstance(fact, Fact)
             move = advance(asking.course, fact)
         # Without right answers a judge's prompt is unknown.
-        calls = (f for f in asking.facts if isinstance(f, ModelCalled) and (f.tier == "execution" or self._has_gold))
+        has_gold = self._given.world is not None and self._given.world.has_gold
+        calls = (f for f in asking.facts if isinstance(f, ModelCalled) and (f.tier == "execution" or has_gold))
         if spare := next((call for call in calls if call not in used), None):
             return f"there is a reply ({spare.tier}, {spare.about}) to what was never asked"
         return self._misjudged(asking, move, settled)
@@ -358,7 +359,7 @@ class Recount:
             self.made[planned.question_id] = made
         if made == settled:
             return ""
-        if not self._is_scorer:
+        if not self._given.is_scorer:
             asking.unchecked = SCORER_GONE
             return ""
         if isinstance(settled, AnswerUndecided) and settled.problem.startswith(FAILED):

@@ -34,21 +34,18 @@ def export(
     format: Annotated[
         Literal["parquet", "csv", "jsonl", "otlp", "hf", "inspect"],
         typer.Option(
-            "--format",
             help="Format of the files; otlp: traces and events of OpenTelemetry; hf: a data set with a card; "
-            "inspect: logs of Inspect.",
+            "inspect: logs of Inspect."
         ),
     ],
     to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="FOLDER", help="New or empty folder for the files.", show_default=False),
+        Path | None, typer.Option(metavar="FOLDER", help="New or empty folder for the files.", show_default=False)
     ] = None,
     until: Annotated[
-        str, typer.Option("--until", metavar="MARKER", help="Last event: start, iter-9, seq:1234, latest.")
+        str, typer.Option(metavar="MARKER", help="Last event: start, iter-9, seq:1234, latest.")
     ] = "latest",
     endpoint: Annotated[
-        str,
-        typer.Option("--endpoint", metavar="URL", help="With otlp: a collector, such as http://localhost:4318."),
+        str, typer.Option(metavar="URL", help="With otlp: a collector, such as http://localhost:4318.")
     ] = "",
     texts: Annotated[
         bool, typer.Option("--texts", help="With otlp: also questions, prompts, replies and memories.")
@@ -89,8 +86,8 @@ def _as_files(run: Run, out: Output, to: Path, format: Literal["parquet", "csv",
 
     reader = LogReader(run.log_path, opened=False)
     report = export_log(reader, to, format=format, until=reader.resolve(until))
-    rows = [(name, str(count)) for name, count in report.files.items()]
-    out.report(report, TextTable(f"Events 1 to {report.until} of {run.id} in {to}", ("file", "rows"), rows))
+    title = f"Events 1 to {report.until} of {run.id} in {to}"
+    out.report(report, TextTable(title, ("file", "rows"), list(report.files.items())))
     out.say(f"\n{to / 'SCHEMA.md'} explains every column.")
 
 
@@ -99,8 +96,7 @@ def _as_otlp(run: Run, out: Output, to: Path | None, endpoint: str, until: str, 
 
     report = export_otlp(run, to, endpoint=endpoint, until=until, texts=texts)
     title = f"Events 1 to {report.until} of {run.id}, and {report.exams} exams, in {report.to}"
-    counts = (("spans", report.spans), ("verdicts", report.verdicts))
-    out.report(report, TextTable(title, ("", "number"), [(name, str(count)) for name, count in counts]))
+    out.report(report, TextTable(title, ("", "number"), [("spans", report.spans), ("verdicts", report.verdicts)]))
     if not report.takes_verdicts:
         out.say(f"{report.to} did not accept the verdicts: some tools only know traces.")
 
@@ -109,9 +105,8 @@ def _as_data_set(run: Run, out: Output, to: Path, until: str, *, gold: bool) -> 
     from mage_es.engine.exports.hf import export_hf
 
     report = export_hf(run, to, until=until, gold=gold)
-    rows = [(name, str(count)) for name, count in report.rows.items()]
     title = f"Events 1 to {report.until} of {report.run}, and {report.exams} exams, in {report.path}"
-    out.report(report, TextTable(title, ("file", "rows"), [*rows, ("traces", str(report.traces))]))
+    out.report(report, TextTable(title, ("file", "rows"), [*report.rows.items(), ("traces", report.traces)]))
     if report.left_out:
         out.say(f"\n{report.left_out} rows with texts of subjects are left out.")
     if report.licence == "unknown":
@@ -122,6 +117,6 @@ def _as_inspect(run: Run, out: Output, to: Path, until: str) -> None:
     from mage_es.engine.exports.inspect_logs import export_inspect
 
     report = export_inspect(run, to, until=until)
-    rows = [(each.file, str(each.samples), f"{each.correct}/{each.decided}") for each in report.logs]
+    rows = [(each.file, each.samples, f"{each.correct}/{each.decided}") for each in report.logs]
     out.report(report, TextTable(f"Exams of {run.id} in {to}", ("file", "samples", "right"), rows))
     out.say(f"\ninspect view --log-dir {to}")

@@ -123,7 +123,8 @@ class Tracing:
     """Turns records into spans as they come; `rest` has the spans that the log leaves open."""
 
     def __init__(self, log_id: str, run: str, texts: TraceTexts | None = None) -> None:
-        self._log_id, self._run, self._texts = log_id.encode(), run, texts
+        self._log_id, self._run, self._has_texts = log_id.encode(), run, texts is not None
+        self._texts = texts or TraceTexts(lambda sent: None, {}, {})
         self._planned: dict[int, tuple[_Group, v.Record, v.QuestionPlanned]] = {}
         self._phases: dict[tuple[int, str], _Group] = {}
         self._failed: dict[tuple[str, ...], tuple[int, int]] = {}
@@ -157,12 +158,12 @@ class Tracing:
             case v.InferenceClosed() as closed if closed.inference in self._inferences:
                 ids, begun = self._inferences[closed.inference]
                 self._inferences[closed.inference] = ids, None  # its ids are for feedback
-                texts, about = self._texts, (ids, begun, closed, record.ts_us, self._upstream)
-                yield from inference_spans(*about, has_texts=self.has_texts, says=texts.memories if texts else NO_TEXTS)
+                about = ids, begun, closed, record.ts_us, self._upstream
+                yield from inference_spans(*about, has_texts=self._has_texts, says=self._texts.memories)
             case v.FeedbackGiven() as said:
                 known = self._inferences.get(said.inference)
-                yield feedback_verdict(known and known[0], said, record.ts_us, has_texts=self.has_texts)
-            case v.MemoryAppended() as memory if self._texts:
+                yield feedback_verdict(known and known[0], said, record.ts_us, has_texts=self._has_texts)
+            case v.MemoryAppended() as memory if self._has_texts:
                 self._texts.memories[memory.memory_id] = told_by(memory)
 
     def rest(self) -> Iterator[TraceSpan]:
@@ -172,10 +173,6 @@ class Tracing:
                 yield from self._question(group, record, plan, group.end_us, {})
         for iteration, phase in [*self._phases]:
             yield from self._ended(iteration, phase, self._phases[iteration, phase].end_us)
-
-    @property
-    def has_texts(self) -> bool:
-        return self._texts is not None
 
     def _ids(self, *of: bytes | str) -> tuple[bytes, bytes, bytes]:
         """Return a trace id and two span ids."""
@@ -246,7 +243,7 @@ class Tracing:
         yield self._below(record, name, begin_us, said, kind=kind)
 
     def _may_show(self, *texts: str) -> bool:
-        return self.has_texts and not any(map(quotes_erased, texts))
+        return self._has_texts and not any(map(quotes_erased, texts))
 
     def _says(self, name: str, role: str, text: str, **more: str) -> Attributes:
         """Return a message of one text, if texts are wanted and there is one that can be shown."""
@@ -254,7 +251,7 @@ class Tracing:
 
     def _asked(self, sent: v.Sent) -> Attributes:
         """Return the messages of a request, if texts are wanted and all of it can be shown."""
-        request = self._texts.request(sent) if self._texts else None
+        request = self._texts.request(sent)
         if request is None or not self._may_show(request.text):
             return {}
         roles = ("user", "assistant")
@@ -328,7 +325,7 @@ class Tracing:
         self, group: _Group, record: v.Record, plan: v.QuestionPlanned, end_us: int, ended: Attributes
     ) -> Iterator[TraceSpan]:
         """Yield the spans of a question and of its search; `ended` says how it ended."""
-        asked = self._texts.questions.get(plan.question_id, "") if self._texts else ""
+        asked = self._texts.questions.get(plan.question_id, "")
         said = {
             _OPERATION: gen_ai.GenAiOperationNameValues.INVOKE_AGENT.value,
             gen_ai.GEN_AI_AGENT_NAME: "Learner",
@@ -347,8 +344,7 @@ class Tracing:
         if not plan.is_bare:
             scores = {each.memory_id: each.similarity for each in plan.memories}
             shown = {**scores, **dict.fromkeys(plan.principles)}
-            says = self._texts.memories if self._texts else NO_TEXTS
-            search = {**searched(self._run, shown, says), "mage_es.search_arm": plan.search_arm}
+            search = {**searched(self._run, shown, self._texts.memories), "mage_es.search_arm": plan.search_arm}
             search |= {QUERY: asked} if asked and self._may_show(asked) else {}
             at = (record.ts_us, record.ts_us)
             yield TraceSpan(group.trace_id, group.search_id, group.span_id, SEARCH_MEMORY, "internal", *at, search)

@@ -24,7 +24,6 @@ EXAMPLES = examples(
     "mage-es bisect RUN --question wordmath-test-4 --yes",
     "mage-es bisect RUN --question wordmath-test-4 --good iter-3 --bad iter-4 --max-usd 0.50",
 )
-_WIDTH = 60
 
 
 @takes(*ASKING)
@@ -33,18 +32,12 @@ def bisect(
     *,
     settings: Settings,
     out: Output,
-    metric: Annotated[
-        str, typer.Option("--metric", metavar="NAME", help="Find what changed anchors, accuracy or mastery.")
-    ] = "",
-    question: Annotated[
-        str, typer.Option("--question", metavar="ID", help="Find what changed the answer to this question.")
-    ] = "",
+    metric: Annotated[str, typer.Option(metavar="NAME", help="Find what changed anchors, accuracy or mastery.")] = "",
+    question: Annotated[str, typer.Option(metavar="ID", help="Find what changed the answer to this question.")] = "",
     good: Annotated[
-        str, typer.Option("--good", metavar="MARKER", help="The earlier moment. [default: the first with a value]")
+        str, typer.Option(metavar="MARKER", help="The earlier moment. [default: the first with a value]")
     ] = "",
-    bad: Annotated[
-        str, typer.Option("--bad", metavar="MARKER", help="The later moment. [default: the last with a value]")
-    ] = "",
+    bad: Annotated[str, typer.Option(metavar="MARKER", help="The later moment. [default: the last with a value]")] = "",
     yes: YesOption = False,
 ) -> None:
     """Find the first iteration, then the first memory, that flips a metric or the answer to a question.
@@ -149,9 +142,8 @@ def _caused(report: BisectReport) -> str:
 def _change(each: PromptChange, *, is_cause: bool) -> tuple[str, ...]:
     item = each.item
     right = "not asked" if each.right is None else _right(float(each.right))
-    text = shortened(item.text, _WIDTH)
-    name = item.memory_id[:ID_DIGITS]
-    return "with" if each.is_new else "without", name, item.kind, f"{right}, the flip" if is_cause else right, text
+    name, side = item.memory_id[:ID_DIGITS], "with" if each.is_new else "without"
+    return side, name, item.kind, f"{right}, the flip" if is_cause else right, shortened(item.text)
 
 
 def _notes(report: BisectReport) -> list[str]:

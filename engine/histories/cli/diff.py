@@ -49,14 +49,10 @@ def diff(
     settings: Settings,
     out: Output,
     question: Annotated[
-        str,
-        typer.Option("--question", metavar="ID", help="Also the prompts that both sides have for this question."),
+        str, typer.Option(metavar="ID", help="Also the prompts that both sides have for this question.")
     ] = "",
     top: Annotated[
-        int,
-        typer.Option(
-            "--top", min=1, max=MOST, help="How many learned items --json lists for each fate, kind and type."
-        ),
+        int, typer.Option(min=1, max=MOST, help="How many learned items --json lists for each fate, kind and type.")
     ] = 100,
 ) -> None:
     """Print what changed between two moments or two runs: settings, what was learned, answers to the same questions.
@@ -95,14 +91,14 @@ def _sampled(report: InspectDiff) -> list[TextTable | str]:
         f"only in {report.after}": report.only_after,
         "in both with another input": report.changed,
     }
-    said = [
-        f"{len(names)} samples are {what}: {shortened(', '.join(names), 60)}" for what, names in apart.items() if names
-    ]
+    said = [f"{len(names)} samples are {what}: {shortened(', '.join(names))}" for what, names in apart.items() if names]
     return [f"{report.before} to {report.after}", _answers(report.answers, "The same samples", "score"), *said]
 
 
 def parts(report: DiffReport) -> list[TextTable | str]:
-    tables = [_answers(report.answers), _learned(report), _graph(report), _arms(report), _settings(report)]
+    changed = [(each.name, each.before, each.after) for each in report.settings]
+    settings = TextTable("Settings", ("setting", "before", "after"), changed)
+    tables = [_answers(report.answers), _learned(report), _graph(report), _arms(report), settings]
     parts: list[TextTable | str] = [_summary(report), *(table for table in tables if table.rows)]
     if report.question:
         parts.append("\n".join(report.prompt) or f"Both put the same prompt before {report.question}.")
@@ -128,14 +124,7 @@ def _summary(report: DiffReport) -> str:
 def _answers(found: Sequence[AnswersDiff], title: str = "The same questions", what: str = "questions") -> TextTable:
     rows = [
         (
-            *(
-                each.what,
-                str(each.total),
-                f"{each.before:g}",
-                f"{each.after:g}",
-                str(len(each.won)),
-                str(len(each.lost)),
-            ),
+            *(each.what, each.total, f"{each.before:g}", f"{each.after:g}", len(each.won), len(each.lost)),
             f"{100 * (each.after - each.before) / each.total:+.1f}",
             each.numbers.interval_in_words(),
             "" if each.numbers.p is None else f"{each.numbers.p:.2g}",
@@ -150,27 +139,23 @@ def _learned(report: DiffReport) -> TextTable:
     first: dict[tuple[str, str, str], MemoryItem] = {}
     for each in report.learned:
         first.setdefault((each.fate, each.item.kind, each.item.task_type), each.item)
-    groups: dict[tuple[str, str, str], int] = {
-        (each.fate, each.kind, each.task_type): each.number for each in report.counts
-    }
-    shown = list[tuple[str, ...]]()
+    groups = {(str(each.fate), each.kind, each.task_type): each.number for each in report.counts}
+    shown = list[tuple[object, ...]]()
     # By fate, so that the many that are new do not hide the few that are out of use.
     for _, of_fate in groupby(first, key=itemgetter(0)):
         largest = sorted(of_fate, key=lambda group: -groups[group])[:SHOWN]
-        shown += [_group_row(group, groups[group], first[group]) for group in largest]
+        for group in largest:
+            item = first[group]
+            shown.append((*group, groups[group], item.memory_id[:ID_DIGITS], shortened(item.text)))
     title = "What was learned" + (
         f", {len(groups) - len(shown)} more groups not shown" if len(groups) > len(shown) else ""
     )
     return TextTable(title, ("", "kind", "task type", "number", "for example", "text"), shown, keys=3)
 
 
-def _group_row(group: tuple[str, str, str], number: int, item: MemoryItem) -> tuple[str, ...]:
-    return (*group, str(number), item.memory_id[:ID_DIGITS], shortened(item.text, 60))
-
-
 def _graph(report: DiffReport) -> TextTable:
     names = [(each.kind, each.name, *(("no", "yes") if each.is_new else ("yes", "no"))) for each in report.names]
-    edges = [("edges", each.kind, str(each.before), str(each.after)) for each in report.edges]
+    edges = [("edges", each.kind, each.before, each.after) for each in report.edges]
     left = len(names) - SHOWN
     title = "Knowledge graph" + (f", {left} more names not shown" if left > 0 else "")
     return TextTable(title, ("", "name", "before", "after"), [*names[:SHOWN], *edges], keys=2)
@@ -186,8 +171,3 @@ def _arms(report: DiffReport) -> TextTable:
     ]
     columns = ("bandit", "key", "arm", "mean before", "after", "rewards")
     return TextTable("Arms that moved most", columns, rows, keys=3)
-
-
-def _settings(report: DiffReport) -> TextTable:
-    rows = [(each.name, each.before, each.after) for each in report.settings]
-    return TextTable("Settings", ("setting", "before", "after"), rows)

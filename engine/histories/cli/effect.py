@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, shortened
-from mage_es.cli.paying import ASKING, YesOption, agrees, priced, require_price
+from mage_es.cli.paying import ASKING, YesOption, agrees_to
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
@@ -23,7 +23,6 @@ EXAMPLES = examples(
     "mage-es effect RUN --memory 5c0f0e8a --yes",
     "mage-es effect RUN --kind principle --max-usd 1",
 )
-_WIDTH = 60
 
 
 @takes(*ASKING)
@@ -32,17 +31,13 @@ def effect(
     *,
     settings: Settings,
     out: Output,
-    memory: Annotated[
-        str, typer.Option("--memory", metavar="ID", help="Only this memory, by its id or the first digits.")
-    ] = "",
-    kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help="All memories of a kind together, such as principle.")
-    ] = "",
+    memory: Annotated[str, typer.Option(metavar="ID", help="Only this memory, by its id or the first digits.")] = "",
+    kind: Annotated[str, typer.Option(metavar="KIND", help="All memories of a kind together, such as principle.")] = "",
     task_type: Annotated[
         str, typer.Option("--type", metavar="TYPE", help="All memories of a task type together.")
     ] = "",
     top: Annotated[
-        int, typer.Option("--top", min=1, max=MOST, help="How many memories, those that most questions saw first.")
+        int, typer.Option(min=1, max=MOST, help="How many memories, those that most questions saw first.")
     ] = 20,
     yes: YesOption = False,
 ) -> None:
@@ -52,23 +47,21 @@ def effect(
     the terminal; then the other two numbers are printed. What was asked again is on record, and paid for once.
     """
     from mage_es.engine.histories.effect import effect as measure
-    from mage_es.engine.histories.effect import effect_price
+    from mage_es.engine.run.runtime import Runtime
 
     found = settings.find_run(run)
     which: dict[str, Any] = {"memory": memory, "kind": kind, "task_type": task_type, "top": top}
-    price = effect_price(found, **which, prices=settings.prices())
-    require_price(settings, price)
-    out.say(priced(price, "again", "judging by the first time"))
-    pays = bool(price.calls) and agrees(settings, yes=yes)
-    with repeatable(out, settings) as runtime:
-        report = measure(found, **which, reask=pays, data_dir=settings.data_dir, runtime=runtime)
+    report = measure(found, **which, runtime=Runtime(prices=settings.prices()))
+    if pays := agrees_to(report.left, out, settings, yes=yes):
+        with repeatable(out, settings) as runtime:
+            report = measure(found, **which, reask=True, data_dir=settings.data_dir, runtime=runtime)
     if not report.rows:
         out.report(report, f"No prompt of {found.id} showed a memory, so there is nothing to measure.")
         return
     pooled = [table("Kinds and types, as the coin has too few tosses for single memories", report.pooled)]
     parts = pooled if report.pooled else []
     notes = _notes(report)
-    if price.calls and not pays:
+    if report.left.calls and not pays:
         notes.append("Nothing was asked again. --yes asks at the price above; --max-usd or --max-calls sets a limit.")
     out.report(report, table(f"What memories of {found.id} are worth, in points", report.rows), *parts, *notes)
     first = report.rows[0]
@@ -86,8 +79,8 @@ def table(title: str, rows: tuple[EffectRow, ...]) -> TextTable:
 def _row(row: EffectRow) -> tuple[str, ...]:
     name = row.name[:ID_DIGITS] if row.of == "memory" else f"{row.of} {row.name}"
     kind = row.kind if row.status in ("", "active") else f"{row.status} {row.kind}"
-    text = shortened(row.text, _WIDTH)
-    return name, kind, _paired(row.paired), _split(row.coin, tossed="tossed"), _split(row.association), text
+    numbers = _paired(row.paired), _split(row.coin, tossed="tossed"), _split(row.association)
+    return name, kind, *numbers, shortened(row.text)
 
 
 def _paired(found: PairedEffect | None) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mage_es.cli.completion import run_ids
-from mage_es.cli.options import CONFIG, RunIdOption, examples, takes
+from mage_es.cli.options import CONFIG, FromAtOption, RunIdOption, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 
@@ -24,9 +24,7 @@ def fork(
     *,
     settings: Settings,
     out: Output,
-    at: Annotated[
-        str, typer.Option("--at", metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
-    ] = "latest",
+    at: FromAtOption = "latest",
     run_id: RunIdOption = None,
 ) -> None:
     """Start a run with what another had learned by some moment. No model is called and nothing is copied.

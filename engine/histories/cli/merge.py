@@ -27,9 +27,7 @@ def merge(
     *,
     settings: Settings,
     out: Output,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Name of the new run. [default: both names]")
-    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the new run. [default: both names]")] = None,
 ) -> None:
     """Make a run with the memories of two others over the same benchmark, and print what it takes. No model is called.
 
@@ -43,24 +41,19 @@ def merge(
     moments = [moment_of(text, settings.runs_dir) for text in (run, other)]
     (one, marker), (two, until) = moments
     report = merged(one, two, at=(marker, until), name=name, runs_dir=settings.runs_dir, data_dir=settings.data_dir)
-    out.report(report, _table(report), _summary(report))
+    splits = f"{report.evolution} questions to learn from, {report.anchors} anchors, {report.held_out} held out"
+    summary = f"{report.run_id} has {report.memories} memories, {report.both} of them from both runs; {splits}."
+    out.report(report, _table(report), summary)
     out.next(settings.again("evolve", "--from", report.run_id), settings.again("exam", report.run_id))
 
 
 def _table(report: MergeReport) -> TextTable:
     rows = [
         (
-            f"{each.run_id}@{each.marker}",
-            str(each.taken),
-            str(each.taken - report.both),
-            *(str(each.left_out.get(reason, 0)) for reason in _REASONS),
+            *(f"{each.run_id}@{each.marker}", each.taken, each.taken - report.both),
+            *(each.left_out.get(reason, 0) for reason in _REASONS),
         )
         for each in report.parents
     ]
     columns = ("run", "taken", "only there", *(f"left out: {words}" for words in _REASONS.values()))
     return TextTable("Memories", columns, rows)
-
-
-def _summary(report: MergeReport) -> str:
-    splits = f"{report.evolution} questions to learn from, {report.anchors} anchors, {report.held_out} held out"
-    return f"{report.run_id} has {report.memories} memories, {report.both} of them from both runs; {splits}."

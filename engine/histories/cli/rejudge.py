@@ -25,7 +25,6 @@ EXAMPLES = examples(
 )
 SHOWN = 8
 """How many answers to list on which both differ; `--json` has all."""
-_WIDTH = 60
 
 
 @takes(*ASKING)
@@ -34,18 +33,12 @@ def rejudge(
     *,
     settings: Settings,
     out: Output,
-    judge: Annotated[
-        str, typer.Option("--judge", metavar="MODEL", help="Model that says whether each answer is right.")
-    ] = "",
+    judge: Annotated[str, typer.Option(metavar="MODEL", help="Model that says whether each answer is right.")] = "",
     scorer: Annotated[
-        str,
-        typer.Option(
-            "--scorer", metavar="SCORER", help="Another scorer of your own tasks: a name, or MODULE:FUNCTION."
-        ),
+        str, typer.Option(metavar="SCORER", help="Another scorer of your own tasks: a name, or MODULE:FUNCTION.")
     ] = "",
     exam: Annotated[
-        int | None,
-        typer.Option("--exam", min=1, metavar="N", help="Number of the exam. [default: the newest without a control]"),
+        int | None, typer.Option(min=1, metavar="N", help="Number of the exam. [default: the newest without a control]")
     ] = None,
     yes: YesOption = False,
 ) -> None:
@@ -133,8 +126,7 @@ def _differing(report: RejudgeReport) -> list[TextTable | str]:
     if not differing:
         return []
     rows = [
-        (each.question_id, shortened(each.answer, _WIDTH), _word(each.right), _word(each.now))
-        for each in differing[:SHOWN]
+        (each.question_id, shortened(each.answer), _word(each.right), _word(each.now)) for each in differing[:SHOWN]
     ]
     title = f"Where they differ, {len(rows)} of {len(differing)}" if len(differing) > SHOWN else "Where they differ"
     return [TextTable(title, ("question", "answer", "on record", "now"), rows, keys=2)]

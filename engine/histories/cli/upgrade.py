@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from mage_es.cli.options import RunArgument, RunIdOption, examples, takes
-from mage_es.cli.output import Output, TextTable, percent
+from mage_es.cli.options import FromAtOption, RunArgument, RunIdOption, examples, takes
+from mage_es.cli.output import Output, TextTable, counted, percent
 from mage_es.cli.paying import ASKING, YesOption, require_agreement
 from mage_es.cli.session import repeatable, serving
 from mage_es.cli.settings import Settings
@@ -37,23 +37,15 @@ def upgrade(
     *,
     settings: Settings,
     out: Output,
-    execution: Annotated[
-        str, typer.Option("--execution", metavar="MODEL", help="Model that takes the learner's place.")
-    ],
-    at: Annotated[
-        str, typer.Option("--at", metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
-    ] = "latest",
+    execution: Annotated[str, typer.Option(metavar="MODEL", help="Model that takes the learner's place.")],
+    at: FromAtOption = "latest",
     sample: Annotated[
-        int,
-        typer.Option("--sample", min=1, max=MOST, help="Recorded questions that the new model is asked, each twice."),
+        int, typer.Option(min=1, max=MOST, help="Recorded questions that the new model is asked, each twice.")
     ] = 40,
     questions: Annotated[
         int | None,
         typer.Option(
-            "--questions",
-            min=1,
-            max=MOST,
-            help="Held-out questions of each exam. [default: as many as the run's last exam]",
+            min=1, max=MOST, help="Held-out questions of each exam. [default: as many as the run's last exam]"
         ),
     ] = None,
     run_id: RunIdOption = None,
@@ -107,11 +99,10 @@ def priced(price: UpgradePrice) -> str:
         return f"{price.run_id} is complete: no model is called."
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
     time = "" if price.minutes is None else f", {price.minutes:.0f} minutes at the pace of {price.paced_by}"
-    noun = "call" if price.calls == 1 else "calls"
     made = f", {price.made} of them made" if price.made else ""
     return (
-        f"About {price.calls} {noun} of {price.execution}{made}: {price.sample} recorded questions, {price.anchors} "
-        f"anchors and {price.questions} questions of an exam, each with what was learned and bare; "
+        f"About {counted(price.calls, 'call')} of {price.execution}{made}: {price.sample} recorded questions, "
+        f"{price.anchors} anchors and {price.questions} questions of an exam, each with what was learned and bare; "
         f"{price.input_tokens} tokens in and {price.output_tokens} out, as the old model took them; {usd}{time}."
     )
 

@@ -8,10 +8,11 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import ASKING, YesOption, agrees, priced, require_price
+from mage_es.cli.paying import ASKING, YesOption, agrees_to
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings, as_option
 from mage_es.cli.tables import ID_DIGITS
+from mage_es.events.log.markers import mark_of
 
 if TYPE_CHECKING:
     from mage_es.engine.histories.rules.what_if import WhatIfEstimate
@@ -39,11 +40,10 @@ def what_if(
     settings: Settings,
     out: Output,
     without: Annotated[
-        list[str] | None,
-        typer.Option("--without", metavar="ID", help="A memory that no prompt would have shown; may be repeated."),
+        list[str] | None, typer.Option(metavar="ID", help="A memory that no prompt would have shown; may be repeated.")
     ] = None,
     arm: Annotated[
-        str, typer.Option("--arm", metavar="ARM", help="An arm, such as cot, as if the bandit had always drawn it.")
+        str, typer.Option(metavar="ARM", help="An arm, such as cot, as if the bandit had always drawn it.")
     ] = "",
     yes: YesOption = False,
 ) -> None:
@@ -55,21 +55,17 @@ def what_if(
     that you omit are the run's own.
     """
     from mage_es.engine.histories.what_if import what_if as compute
-    from mage_es.engine.histories.what_if import what_if_price
+    from mage_es.engine.run.runtime import Runtime
 
     found = settings.find_run(run)
     changes: dict[str, Any] = {name: value for name, value in settings.flags().items() if name in _JUDGES}
-    pays = False
-    if without and not arm and not changes:
-        price = what_if_price(found, without=without, prices=settings.prices())
-        require_price(settings, price)
-        out.say(priced(price, "again", "judging by the first time"))
-        pays = bool(price.calls) and agrees(settings, yes=yes)
-    elif arm or changes:
+    asked: dict[str, Any] = {"without": without or (), "arm": arm, "data_dir": settings.data_dir, **changes}
+    report = compute(found, **asked, runtime=Runtime(prices=settings.prices()))
+    if report.left is None:
         out.say("Computed from the record: no model is called.")
-    with repeatable(out, settings) as runtime:
-        asked: dict[str, Any] = {"without": without or (), "arm": arm, "reask": pays, **changes}
-        report = compute(found, **asked, data_dir=settings.data_dir, runtime=runtime)
+    elif agrees_to(report.left, out, settings, yes=yes):
+        with repeatable(out, settings) as runtime:
+            report = compute(found, **asked, reask=True, runtime=runtime)
     out.report(report, *_parts(report))
     out.next(*_ahead(report, settings))
 
@@ -85,7 +81,7 @@ def _parts(report: WhatIfReport) -> list[TextTable | str]:
 
 def _ahead(report: WhatIfReport, settings: Settings) -> list[str]:
     if report.guard and report.guard.differs is not None:
-        before = _mark(max(-1, report.guard.differs - 1))
+        before = mark_of(max(-1, report.guard.differs - 1))
         changes = [word for name, value in report.settings.items() for word in as_option(name, value)]
         return [settings.again("evolve", "--from", report.run_id, "--at", before, *changes, names=("runs_dir",))]
     if report.left and report.left.questions:
@@ -94,10 +90,6 @@ def _ahead(report: WhatIfReport, settings: Settings) -> list[str]:
     if report.without:
         return [settings.again("memory", "show", report.without[0][:ID_DIGITS], report.run_id, names=("runs_dir",))]
     return [settings.again("runs", "show", report.run_id, names=("runs_dir",))]
-
-
-def _mark(iteration: int) -> str:
-    return "start" if iteration < 0 else f"iter-{iteration}"
 
 
 # ------------------------------------------------------------ answers
@@ -169,29 +161,29 @@ def _of_guard(report: WhatIfReport, found: WhatIfGuard) -> list[TextTable | str]
 
 def _verdict(each: WhatIfVerdict) -> tuple[str, ...]:
     return (
-        _mark(each.iteration),
+        mark_of(each.iteration),
         _ruled(each.recorded, each.restored),
         _ruled(each.verdict, each.restores),
         *(
             ("-", "-", "-")
             if each.against == each.iteration
-            else (f"{0.0 - 100 * each.drop:+.1f}", _mark(each.against), f"{each.p_value:.2g}")
+            else (f"{0.0 - 100 * each.drop:+.1f}", mark_of(each.against), f"{each.p_value:.2g}")
         ),
     )
 
 
 def _ruled(verdict: str, restored: int | None) -> str:
     words = "kept" if verdict == "off" else verdict.replace("_", " ")
-    return words if restored is None else f"{words} to {_mark(restored)}"
+    return words if restored is None else f"{words} to {mark_of(restored)}"
 
 
 def _answered(report: WhatIfReport, found: WhatIfGuard) -> str:
     answered, all_of_them = len(found.verdicts), f"{found.snapshots} snapshots"
     if found.differs is not None:
         did, last = {True: "rolled back", False: "kept"}, found.verdicts[-1]
-        before = f"Before {_mark(found.differs)} nothing would have been different. " if answered > 1 else ""
+        before = f"Before {mark_of(found.differs)} nothing would have been different. " if answered > 1 else ""
         return (
-            f"{before}{_mark(found.differs)} was {did[last.restored is not None]} and would have been "
+            f"{before}{mark_of(found.differs)} was {did[last.restored is not None]} and would have been "
             f"{did[last.restores is not None]}: {found.ends}. So the record answers {answered} of {all_of_them}."
         )
     if found.ends:
@@ -206,7 +198,7 @@ def _changed(report: WhatIfReport) -> str:
 def _of_gate(report: WhatIfReport, found: WhatIfGate) -> list[TextTable | str]:
     rows = [
         (
-            _mark(each.iteration),
+            mark_of(each.iteration),
             f"{each.recorded} of {each.pairs}",
             f"{each.right} of {each.pairs}",
             _named(each.learned),
@@ -216,7 +208,7 @@ def _of_gate(report: WhatIfReport, found: WhatIfGate) -> list[TextTable | str]:
     ]
     columns = ("iteration", "anchors right", _changed(report), "what was learned instead", "bare instead")
     changed = [each for each in found.snapshots if each.learned or each.bare]
-    since = f", first after {_mark(changed[0].iteration)}" if changed else ""
+    since = f", first after {mark_of(changed[0].iteration)}" if changed else ""
     text = (
         f"Something else would have been served after {len(changed)} of {len(found.snapshots)} snapshots{since}. "
         "Exams and clients would have seen that; what the run asked and learned does not depend on its gate."

@@ -25,15 +25,12 @@ def erase(
     settings: Settings,
     out: Output,
     subject: Annotated[
-        str,
-        typer.Option("--subject", metavar="NAME", help="The subject's name, or the id that stands for it in the log."),
+        str, typer.Option(metavar="NAME", help="The subject's name, or the id that stands for it in the log.")
     ],
-    reason: Annotated[
-        str | None, typer.Option("--reason", metavar="WORDS", help="The reason, recorded in the run's log.")
-    ] = None,
+    reason: Annotated[str | None, typer.Option(metavar="WORDS", help="The reason, recorded in the run's log.")] = None,
     also: Annotated[
         list[Path] | None,
-        typer.Option("--also", metavar="PLACE", help="Search this folder or file too: an export, a page, a backup."),
+        typer.Option(metavar="PLACE", help="Search this folder or file too: an export, a page, a backup."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
 ) -> None:
@@ -78,9 +75,7 @@ def _texts(questions: int, replies: int) -> str:
 
 def _tables(receipt: ErasureReceipt) -> list[TextTable | str]:
     event = receipt.event
-    rows = [
-        (each.store, each.place, str(each.files), str(each.found), each.done, each.left or "-") for each in event.stores
-    ]
+    rows = [(each.store, each.place, each.files, each.found, each.done, each.left or "-") for each in event.stores]
     again = "was erased already" if receipt.is_repeated else "is erased"
     columns = ("store", "place", "files", "in clear", "done", "what you must do")
     return [

@@ -11,11 +11,12 @@ import typer
 
 from mage_es.cli.boxes import BESIDE, PROSE
 from mage_es.cli.options import AtOption, RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable, is_terminal, shortened
+from mage_es.cli.output import Output, TextTable, counted, is_terminal, shortened
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
 from mage_es.engine.config import MOST
 from mage_es.events.errors import UsageError, nearest
+from mage_es.events.log.markers import mark_of
 
 if TYPE_CHECKING:
     from mage_es.engine.commands import Curation
@@ -64,20 +65,15 @@ Reason = Annotated[str, typer.Option("--reason", metavar="WORDS", help="The reas
 def list_all(
     run: RunArgument = None,
     *,
-    kind: Annotated[
-        str | None, typer.Option("--kind", metavar="KIND", help=f"Only this kind: {', '.join(KINDS)}.")
-    ] = None,
+    kind: Annotated[str | None, typer.Option(metavar="KIND", help=f"Only this kind: {', '.join(KINDS)}.")] = None,
     status: Annotated[
-        str | None, typer.Option("--status", metavar="STATUS", help=f"Only this status: {', '.join(STATUSES)}.")
+        str | None, typer.Option(metavar="STATUS", help=f"Only this status: {', '.join(STATUSES)}.")
     ] = None,
     at: AtOption = "latest",
     sort: Annotated[
-        str,
-        typer.Option(
-            "--sort", metavar="|".join(SORTS), help="The order: age, most helpful (effect), most harmful (harm)."
-        ),
+        str, typer.Option(metavar="|".join(SORTS), help="The order: age, most helpful (effect), most harmful (harm).")
     ] = "age",
-    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="How many to list.")] = 100,
+    top: Annotated[int, typer.Option(min=1, max=MOST, help="How many to list.")] = 100,
     settings: Settings,
     out: Output,
 ) -> None:
@@ -233,8 +229,7 @@ def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, o
 
 def _tell(report: MemoryReport, settings: Settings, out: Output, *, done: Sequence[str] = ()) -> None:
     rows = [(name, _cell(value)) for name, value in report.fields.items()]
-    prompts = "1 prompt" if report.prompts == 1 else f"{report.prompts} prompts"
-    used = [f"Quoted in {prompts} of the run; {report.right} of them led to a right answer."]
+    used = [f"Quoted in {counted(report.prompts, 'prompt')} of the run; {report.right} of them led to a right answer."]
     (with_it, shown), (without, left_out) = report.coin
     if left_out:
         used.append(f"The coin: {with_it} of {shown} right with it, {without} of {left_out} without.")
@@ -305,7 +300,7 @@ def _table(title: str, items: Sequence[MemoryItem]) -> TextTable:
             *([item.by] if by else []),
             item.task_type,
             item.skill,
-            f"iter-{item.iteration}" if item.iteration >= 0 else "start",
+            mark_of(item.iteration),
             str(item.met),
             item.text,
         )

@@ -51,7 +51,8 @@ from mage_es.engine.courses import Course, Fact, Finish, advance, begin
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.players.prompts import read_question_prompt
-from mage_es.engine.players.worlds.private.labels import KIND, LabelRule
+from mage_es.engine.players.worlds.private.tickets import LABELS, LabelRule
+from mage_es.engine.players.worlds.private.wording import TROUBLES
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.rules.distributions import fisher_exact
 from mage_es.engine.run.budget import UNLIMITED, Budget
@@ -125,7 +126,7 @@ def tickets(rule: LabelRule, seed: int, kind: Hostility, count: int) -> list[Tic
     labels, names = rule.labels, Random(f"{seed}/names")
     while len(found) < count:
         product = dice.pick(rule.products)
-        text, place = rule.written(dice, product), labels.index(rule.team[product])
+        text, place = rule.written(dice, product, dice.below(len(TROUBLES))), labels.index(rule.team[product])
         if text in found:
             continue
         right = labels[(place + (kind.changes and len(found) >= CHANGE)) % len(labels)]
@@ -170,7 +171,7 @@ def _share(text: str) -> float:
 def streamed(folder: Path, seed: int, kind: Hostility, *, is_named: bool = True, execution: str = "") -> list[Answered]:
     """Return the answers of a stream, from the second day on; if it `is_named` each task says whose it is. Without an
     `execution` model the scripted learner answers."""
-    rule = LabelRule(Dice(f"hostile/{seed}"), KIND.level(2))
+    rule = LabelRule(Dice(f"hostile/{seed}"), LABELS.level(2))
     *asked, last = tickets(rule, seed, kind, DAYS * DAY + 1)
     scripted = Nearest(rule.labels, {each.text: each.right for each in (*asked, last)})
     learner = open_model(execution, "execution") if execution else scripted

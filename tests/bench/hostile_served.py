@@ -24,7 +24,7 @@ from typing import NamedTuple
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
-from mage_es.engine.players.worlds.private.labels import KIND, LabelRule
+from mage_es.engine.players.worlds.private.tickets import LABELS, LabelRule
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
@@ -55,7 +55,7 @@ class Desk:
     """A served run and what answers for it: the nearest case's answer."""
 
     def __init__(self, folder: Path, seed: int, *, own: int = OWN, asked: int = ASKED, anchors: int = ANCHORS) -> None:
-        rule = LabelRule(Dice(f"hostile/{seed}"), KIND.level(2))
+        rule = LabelRule(Dice(f"hostile/{seed}"), LABELS.level(2))
         learned, self.asked = (found := tickets(rule, seed, Hostility(poisoned=0.2), own + asked))[:own], found[own:]
         self.learner = Nearest(rule.labels, {each.text: each.right for each in found})
         self.models = Models(execution=self.learner, guidance=open_model("builtin/reference", "guidance"))

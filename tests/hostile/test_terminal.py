@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from mage_es.cli import main
 from mage_es.cli.output import Output, TextTable, clean, in_json
 from mage_es.engine.players.analogist.model import reply
-from mage_es.engine.players.reference.model import AUTHORS, read_brief
+from mage_es.engine.players.reference.authors import AUTHORS
+from mage_es.engine.players.reference.model import read_brief
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
 from tests.engine.providers.provider import request_of

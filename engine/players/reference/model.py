@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any, get_args, get_type_hints
+from typing import get_args
 
 import msgspec
 
 from mage_es.engine.briefs import AnyBrief, Brief
 from mage_es.engine.players.prompts import json_block
-from mage_es.engine.players.reference.failures import author_failures
-from mage_es.engine.players.reference.navigating import author_briefs
-from mage_es.engine.players.reference.ontology import author_ontology
-from mage_es.engine.players.reference.principles import author_principles
-from mage_es.engine.players.reference.refinement import author_refinement
-from mage_es.engine.players.reference.retrieval import author_recipe
-from mage_es.engine.players.reference.splitting import author_split
-from mage_es.engine.players.reference.task_types import author_task_types
-from mage_es.engine.players.reference.tools import author_tools
+from mage_es.engine.players.reference.authors import AUTHORS, Authors
 from mage_es.engine.players.stand_in import StandIn
 from mage_es.engine.seams.model import Request
 from mage_es.events.errors import UsageError
-
-Authors = Mapping[type[Brief], Callable[[Any], msgspec.Struct]]
-
-
-def by_brief(*authors: Callable[[Any], msgspec.Struct]) -> Authors:
-    """Return authors by the kind of brief that their parameter names."""
-    return {get_type_hints(author)["brief"]: author for author in authors}
 
 
 def teacher_reply(authors: Authors) -> Callable[[Request], str]:
@@ -57,16 +42,5 @@ def read_brief(prompt: str) -> Brief:
         ) from error
 
 
-AUTHORS = by_brief(
-    author_task_types,
-    author_ontology,
-    author_briefs,
-    author_failures,
-    author_principles,
-    author_tools,
-    author_recipe,
-    author_refinement,
-    author_split,
-)
 reply = teacher_reply(AUTHORS)
 Reference = partial(StandIn, "builtin/reference", reply, teacher_sees="solutions")

@@ -12,7 +12,7 @@ from mage_es.engine.auditing.verify import verify
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
-from mage_es.engine.players.worlds.private.labels import KIND, LabelRule
+from mage_es.engine.players.worlds.private.tickets import LABELS, LabelRule
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.rules.drift import since
 from mage_es.engine.run.directory import Run, find_run
@@ -25,7 +25,7 @@ from tests.bench.hostile import Hostility, Nearest, Ticket, tickets
 from tests.engine.forgery import forged
 
 DAY = 40
-RULE = LabelRule(Dice("hostile/2"), KIND.level(2))
+RULE = LabelRule(Dice("hostile/2"), LABELS.level(2))
 NAME = TaskSpec("tickets", "choice", labels=RULE.labels).name
 CONFIG = Config(benchmark=NAME, seed=1, iterations=1, pool=DAY, held_out=1, failure_memories=False)
 *TICKETS, LAST = tickets(RULE, 2, Hostility(), 5 * DAY + 1)

@@ -11,7 +11,7 @@ from mage_es.engine.auditing.verify import verify
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
-from mage_es.engine.players.worlds.private.labels import KIND, LabelRule
+from mage_es.engine.players.worlds.private.tickets import LABELS, LabelRule
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.run.directory import Run, find_run
@@ -20,7 +20,7 @@ from mage_es.engine.upkeep.memory import memory
 from mage_es.engine.verbs.evolve import evolve
 from tests.bench.hostile import Hostility, Nearest, Ticket, tickets
 
-RULE = LabelRule(Dice("hostile/2"), KIND.level(2))
+RULE = LabelRule(Dice("hostile/2"), LABELS.level(2))
 *LEARNED, LAST = tickets(RULE, 2, Hostility(poisoned=0.2), 221)
 LEARNED, ASKED = LEARNED[:200], LEARNED[200:]
 EVIL = "evil-0"

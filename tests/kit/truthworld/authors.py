@@ -23,9 +23,10 @@ from mage_es.engine.briefs import (
     SplittingReply,
     TypeStanding,
 )
-from mage_es.engine.players.reference.failures import author_failures as write_corrections
-from mage_es.engine.players.reference.model import AUTHORS as REFERENCE
-from mage_es.engine.players.reference.model import by_brief, teacher_reply
+from mage_es.engine.players.reference.authors import AUTHORS as REFERENCE
+from mage_es.engine.players.reference.authors import author_failures as write_corrections
+from mage_es.engine.players.reference.authors import by_brief
+from mage_es.engine.players.reference.model import teacher_reply
 from mage_es.engine.players.reference.solutions import type_strategy
 from mage_es.engine.players.stand_in import StandIn
 from tests.kit.truthworld.claims import Claim, claims_in

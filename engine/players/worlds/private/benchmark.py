@@ -17,7 +17,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from mage_es.engine.players.worlds.generated import Generated, distinct
-from mage_es.engine.players.worlds.private import codes, composition, drift, labels, pairs, units
+from mage_es.engine.players.worlds.private import codes, composition, tickets, units
 from mage_es.engine.players.worlds.private.kind import PrivateRule, SetKind
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.players.worlds.wordmath.generator import split_of
@@ -30,9 +30,9 @@ SIZES: dict[Split, int] = {"evolution": 600, "test": 200}
 KINDS: Mapping[str, SetKind] = {
     "private-codes": codes.KIND,
     "private-composition": composition.KIND,
-    "private-drift": drift.KIND,
-    "private-labels": labels.KIND,
-    "private-pairs": pairs.KIND,
+    "private-drift": tickets.DRIFT,
+    "private-labels": tickets.LABELS,
+    "private-pairs": tickets.PAIRS,
     "private-units": units.KIND,
 }
 

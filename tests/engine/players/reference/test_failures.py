@@ -1,7 +1,7 @@
 import msgspec
 
 from mage_es.engine.briefs import FailureBrief, FailureCase
-from mage_es.engine.players.reference.failures import author_failures
+from mage_es.engine.players.reference.authors import author_failures
 
 from .cases import CASES
 

@@ -18,7 +18,7 @@ from mage_es.engine.briefs import (
     ToolsBrief,
     TypeStanding,
 )
-from mage_es.engine.players.reference.model import AUTHORS
+from mage_es.engine.players.reference.authors import AUTHORS
 
 ODD = st.text(alphabet=st.sampled_from("ab 0123456789.,+-*/=()%$#\n\"'{}<>means?"), max_size=60)
 

@@ -1,5 +1,5 @@
 from mage_es.engine.briefs import NavigatorBrief, SkillStanding
-from mage_es.engine.players.reference.navigating import author_briefs
+from mage_es.engine.players.reference.authors import author_briefs
 
 
 def standing(skill: str, right: int, wrong: int, **more: tuple[str, ...]) -> SkillStanding:

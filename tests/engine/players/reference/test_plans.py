@@ -11,10 +11,9 @@ from mage_es.engine.briefs import (
     PrinciplesBrief,
     TaskTypeSample,
 )
-from mage_es.engine.players.reference.failures import author_failures
+from mage_es.engine.players.reference.authors import author_failures, author_principles
 from mage_es.engine.players.reference.ontology import author_ontology
 from mage_es.engine.players.reference.plans import plan_principles, planned_types, read_plan
-from mage_es.engine.players.reference.principles import author_principles
 
 SAND, FORGE, SAW = "collect sand: You collect sand.", "build forge: You build the forge.", "make saw: You make the saw."
 IRON = "collect iron: You collect iron with the saw."

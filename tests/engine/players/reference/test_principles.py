@@ -1,7 +1,7 @@
 import msgspec
 
 from mage_es.engine.briefs import AuthoredPrinciple, PrinciplesBrief
-from mage_es.engine.players.reference.principles import author_principles
+from mage_es.engine.players.reference.authors import author_principles
 
 from .cases import CASES
 

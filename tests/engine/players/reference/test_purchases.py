@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.briefs import FailureBrief, FailureCase, PrinciplesBrief
-from mage_es.engine.players.reference.failures import author_failures
-from mage_es.engine.players.reference.principles import author_principles
+from mage_es.engine.players.reference.authors import author_failures, author_principles
 from mage_es.engine.players.reference.purchases import Purchase, read_purchase
 
 RIGHT = """\

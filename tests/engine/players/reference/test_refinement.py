@@ -1,7 +1,7 @@
 import msgspec
 
 from mage_es.engine.briefs import RefinementBrief
-from mage_es.engine.players.reference.refinement import author_refinement
+from mage_es.engine.players.reference.authors import author_refinement
 
 from .cases import CASES
 

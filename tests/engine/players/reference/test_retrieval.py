@@ -1,5 +1,5 @@
 from mage_es.engine.briefs import AuthoredRecipe, BundleOutcome, RetrievalBrief, ShownMemory
-from mage_es.engine.players.reference.retrieval import author_recipe
+from mage_es.engine.players.reference.authors import author_recipe
 from mage_es.engine.rules.retrieval_recipes import problem_of
 
 

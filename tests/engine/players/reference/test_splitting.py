@@ -1,7 +1,7 @@
 import msgspec
 
 from mage_es.engine.briefs import Case, SolvedCase, SplittingBrief, TypeStanding
-from mage_es.engine.players.reference.splitting import author_split
+from mage_es.engine.players.reference.authors import author_split
 
 from .cases import CASES
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mage_es.engine.briefs import Case, KnownType, TaskTypesBrief
-from mage_es.engine.players.reference.task_types import author_task_types
+from mage_es.engine.players.reference.authors import author_task_types
 
 SOLVED = {
     "a": ("Ann has 3 figs and 4 plums. How many in all?", "3 + 4 = 7\n#### 7"),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 
 from mage_es.engine.briefs import ToolsBrief
-from mage_es.engine.players.reference.tools import author_tools
+from mage_es.engine.players.reference.authors import author_tools
 from mage_es.engine.session.evolving import check_tools
 
 from .cases import CASES

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from mage_es.engine.players.worlds.private.benchmark import PrivateSet, SeededName, recorded, rule_of
-from mage_es.engine.players.worlds.private.drift import DriftRule
+from mage_es.engine.players.worlds.private.tickets import DriftRule
 from mage_es.engine.seams.benchmark import SPLITS
 from tests.engine.players.worlds.private.test_labels import OTHERS
 

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from mage_es.engine.players.worlds.private.benchmark import PrivateSet, SeededName, recorded, rule_of
-from mage_es.engine.players.worlds.private.labels import LabelRule
-from mage_es.engine.players.worlds.private.pairs import PairRule
+from mage_es.engine.players.worlds.private.tickets import LabelRule, PairRule
 from mage_es.engine.players.worlds.private.wording import TROUBLES
 from mage_es.engine.seams.benchmark import SPLITS
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.worth.test_effect import found, plan, verdict
 
 from mage_es.engine.askings.columns import AskedFacts, Quoted, Uses
 from mage_es.engine.rules.probation import tosses_of
@@ -24,6 +23,7 @@ from mage_es.events.vocabulary import (
     Record,
 )
 from mage_es.projections.scores import Score
+from tests.engine.worth.test_effect import found, plan, verdict
 
 
 def recorded(events: Iterable[Event]) -> list[Record]:

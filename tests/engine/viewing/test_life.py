@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.engine.askings.test_columns import used
 
 from mage_es.engine.askings.columns import AskedFacts
 from mage_es.engine.rules.quarantine import status_of
@@ -29,6 +28,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Account
 from mage_es.projections.questions import EVOLVING, History
+from tests.engine.askings.test_columns import used
 from tests.engine.viewing.conftest import valid_in
 from tests.kit.stages import Stage, flat, folded
 from tests.kit.strategies import histories, history

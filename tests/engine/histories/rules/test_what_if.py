@@ -11,7 +11,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import asdict
 from pytest import approx
-from tests.engine.worth.test_effect import found, plan
 
 from mage_es.engine.config import Config
 from mage_es.engine.histories.rules.what_if import (
@@ -35,6 +34,7 @@ from mage_es.projections.scores import Scores
 from tests.bench.what_if import simulated
 from tests.engine.rules.test_curriculum import judged
 from tests.engine.rules.test_snapshot import Guard, guarded
+from tests.engine.worth.test_effect import found, plan
 
 CHANCE = st.floats(0.05, 0.95)
 TOSS = st.builds(

@@ -99,7 +99,8 @@ class Graph:
         self._kinds: Counter[str] = Counter()
         self._skills: list[str] = []
         self._task_types: list[str] = []
-        self._resolvers: dict[str, list[tuple[float, str]]] = {}
+        # By task type the heaviest edge, of equal ones the first by name: (-weight, skill).
+        self._resolvers: dict[str, tuple[float, str]] = {}
         # Built when first asked for and dropped when a skill or an ordering edge arrives; see `_ordered`.
         self._ordering: Ordering | None = None
         # Facts are only ever added, so a digest hashes those since the last: this counts each kind so far.
@@ -198,11 +199,7 @@ class Graph:
 
         [section 3.1, skill for a task] The edge leads from task type to skill; the paper's arrow points the other way.
         """
-        resolvers = self._resolvers.get(task_type)
-        return resolvers[0][1] if resolvers else GENERAL
-
-    def resolvers(self, task_type: str) -> list[str]:
-        return list(dict.fromkeys(skill for _, skill in self._resolvers.get(task_type, ())))
+        return self._resolvers[task_type][1] if task_type in self._resolvers else GENERAL
 
     def task_types_of(self, skill: str) -> list[str]:
         return [task_type for task_type in self._task_types if self.skill_for_task(task_type) == skill]
@@ -258,7 +255,7 @@ class Graph:
         for source, target, number in zip(sources, targets, kinds, strict=True):
             kind, weight, _ = edges[number]
             if kind == "resolves":
-                insort(self._resolvers.setdefault(_plain(names[target]), []), (-weight, _plain(names[source])))
+                self._resolve(names[source], names[target], weight)
         self._descriptions, self._pruned = dict(descriptions), dict.fromkeys(pruned)
         self._examples = {name: tuple(ids) for name, ids in examples.items()}
         self._retired = dict(retired)
@@ -285,8 +282,11 @@ class Graph:
         if kind in ORDERING_KINDS:
             self._ordering = None
         elif kind == "resolves":
-            # The heaviest first, then by name: the first one is the skill for the task.
-            insort(self._resolvers.setdefault(_plain(target), []), (-weight, _plain(source)))
+            self._resolve(source, target, weight)
+
+    def _resolve(self, skill: str, task_type: str, weight: float) -> None:
+        task_type, resolver = _plain(task_type), (-weight, _plain(skill))
+        self._resolvers[task_type] = min(resolver, self._resolvers.get(task_type, resolver))
 
     def _shared(self, kind: str, weight: float = 1.0, label: str = "") -> tuple[str, float, str]:
         edge = (kind, weight, label)

@@ -3,7 +3,6 @@
 import errno
 import functools
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -74,9 +73,6 @@ class FileSystem(Protocol):
 
     def lock(self, path: Path) -> Lock:
         """Take the exclusive lock of a file, creating it. Raises `BlockingIOError` while another holds it."""
-
-    def free_space(self, path: Path) -> int:
-        """Return how many bytes can still be written to the disk of `path`."""
 
     def boot_id(self) -> str:
         """Return what identifies this boot of this machine, or `""` if nothing does."""
@@ -181,9 +177,6 @@ class LocalFileSystem:
             os.close(fd)
             raise
         return _LocalLock(fd)
-
-    def free_space(self, path: Path) -> int:
-        return shutil.disk_usage(path).free
 
     def boot_id(self) -> str:
         return boot_of_machine(Path("/proc/sys/kernel/random/boot_id"))

@@ -22,7 +22,7 @@ is in at least one whole file. And because each segment's hash is an event in wh
 Opening a log for writing first *recovers* it (recovery.py). A crash can only leave an unfinished frame at the end of
 the last file: that tail was never acknowledged and moves to quarantine/. A seal that was interrupted is finished.
 Anything else is damage, for instance a broken frame with whole ones behind it, or a log that ends before HEAD. Then
-recovery changes nothing and raises `LogDamaged`; care/ can verify, restore and repair.
+recovery changes nothing and raises `LogDamaged`; care/ can verify and repair, and engine/upkeep can restore a backup.
 
 A reader (reader.py) takes no lock and writes nothing. It shows a fixed prefix up to its head until it is refreshed:
 segments, whose hash it compares before it parses them, then whole frames (tail.py). The last frame is withheld until

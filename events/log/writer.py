@@ -167,9 +167,6 @@ class Log:
     def past(self) -> Past | None:
         return self._about.past
 
-    def free_space(self) -> int:
-        return self._fs.free_space(self._layout.path)
-
     def seal_texts_of(self, subjects: Collection[str]) -> None:
         """Record every text that is private to one of these subjects (facts/private.py) encrypted."""
         self.keys = make_keys(self._layout.path, subjects) if subjects else None

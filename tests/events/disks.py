@@ -291,9 +291,6 @@ class ForgetfulDisk:
             self._folder(path).change((path.name, inode))
         return _MemoryLock(self, inode, path)
 
-    def free_space(self, path: Path) -> int:
-        return 1 << 40
-
     def boot_id(self) -> str:
         return f"boot-{self._boots}"
 

@@ -102,7 +102,7 @@ def test_the_skill_for_a_task_is_the_heaviest_then_the_first_by_name_then_genera
     assert graph.skill_for_task("nothing resolves this") == "general"
 
 
-def test_resolvers_come_by_weight_and_a_skill_knows_its_task_types() -> None:
+def test_the_heaviest_edge_resolves_and_a_skill_knows_its_task_types() -> None:
     graph = graph_of(
         *map(skill, "ab"),
         *(TaskTypeCreated(task_type=name, description=f"about {name}") for name in "utv"),
@@ -112,8 +112,7 @@ def test_resolvers_come_by_weight_and_a_skill_knows_its_task_types() -> None:
         edge("resolves", "skill/b", "task_type/u"),
     )
 
-    assert graph.resolvers("t") == ["b", "a"]
-    assert graph.resolvers("v") == []
+    assert graph.skill_for_task("t") == "b"
     assert graph.task_types_of("b") == ["t", "u"]
     assert graph.task_types_of("a") == [] and graph.task_types_of("general") == ["v"]
 

@@ -83,7 +83,7 @@ def test_more_skills_than_the_cap_are_stored_and_only_the_active_ones_resolve_an
 
     active = active_skills(state.graph.skills())
     assert active == ["general", *(f"a{i:03d}" for i in range(SKILL_CAP - 1))]
-    assert state.graph.resolvers("t") == ["a000"]
+    assert state.graph.skill_for_task("t") == "a000"
     reasons = {edge.source: edge.reason for edge in refused}
     assert reasons["skill/a001"] == "its main skill is a000" and "skills are not active" in reasons["skill/a049"]
     assert set(learnable(SETTING, state)) <= set(active)

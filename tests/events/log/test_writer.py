@@ -309,11 +309,6 @@ def test_a_damaged_tail_is_noticed_when_a_retry_asks_for_it(path: Path) -> None:
         log.append([judged(1)])
 
 
-def test_free_space_is_that_of_the_logs_disk(path: Path) -> None:
-    with Log.create(path, run="r1", clock=clock()) as log:
-        assert log.free_space() > 0
-
-
 def test_the_unsealed_tail_of_a_newer_release_is_not_written_on(path: Path) -> None:
     log = Log.create(path, run="r1", clock=clock())
     log.append([judged(1)])

@@ -119,6 +119,12 @@ def _iteration(row: IterationRow) -> tuple[str, ...]:
     )
 
 
+def mark_of(iteration: int) -> str:
+    from mage_es.events.log.markers import mark_of as named  # which loads the log's libraries
+
+    return named(iteration)
+
+
 def _level(mean_score: float | None, right: int, total: int) -> str:
     """Return a mean score in percent, or the share of right answers if there is no score."""
     return percent(right, total) if mean_score is None else f"{100 * mean_score:.1f} %"

@@ -250,7 +250,7 @@ def test_what_evolve_wrote_and_what_is_to_explore_have_a_row_each() -> None:
     row = ActionRow(action="skill_splitting", taken=3, authored=2, outcomes={"authored": 1, "nothing to author": 2})
     skill = FrontierSkill(skill="sums", mastery=0.25, brief="Look for rests.")
     shown = msgspec.structs.replace(summary(), actions=(row,), frontier=(skill,))
-    assert tables.actions(shown).rows == [("skill splitting", "3", "2", "authored (1), nothing to author (2)")]
+    assert tables.actions(shown).rows == [("skill splitting", 3, 2, "authored (1), nothing to author (2)")]
     assert tables.frontier(shown).rows == [("sums", "0.25", "Look for rests.")]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mage_es.cli.output import TextTable
-from mage_es.events.log.markers import mark_of
+from mage_es.cli.tables import mark_of
 
 if TYPE_CHECKING:
     from mage_es.engine.auditing.recheck import IterationCheck

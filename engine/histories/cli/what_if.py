@@ -11,8 +11,7 @@ from mage_es.cli.output import Output, TextTable
 from mage_es.cli.paying import ASKING, YesOption, agrees_to
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings, as_option
-from mage_es.cli.tables import ID_DIGITS
-from mage_es.events.log.markers import mark_of
+from mage_es.cli.tables import ID_DIGITS, mark_of
 
 if TYPE_CHECKING:
     from mage_es.engine.histories.rules.what_if import WhatIfEstimate

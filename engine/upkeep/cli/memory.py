@@ -13,10 +13,9 @@ from mage_es.cli.boxes import BESIDE, PROSE
 from mage_es.cli.options import AtOption, RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, counted, is_terminal, shortened
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import ID_DIGITS
+from mage_es.cli.tables import ID_DIGITS, mark_of
 from mage_es.engine.config import MOST
 from mage_es.events.errors import UsageError, nearest
-from mage_es.events.log.markers import mark_of
 
 if TYPE_CHECKING:
     from mage_es.engine.commands import Curation

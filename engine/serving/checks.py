@@ -1,15 +1,286 @@
-"""What `verify` checks of a served run: the entry point `mage_es.checks` of this wing."""
+"""What `verify` checks of a served run, from the log alone: the entry point `mage_es.checks` of this wing.
 
-from collections.abc import Iterator
+Rules
+    - Every injection that the run recorded can be rebuilt, from the state at its marker and from ids: each note is
+      rendered again and compared with its hash; its memories were in use at the marker, and near enough; the coin of
+      each session is tossed again; and every closed inference was opened first. An anchor's prompt has the same bytes
+      before the question, turns included, as a client's turn that gets the same memories.
+    - No text that a client proposed reached a request before anchors that saw it, or a person, had approved it: a
+      publish names the anchors that were asked with a proposal, and how each was answered before and with it. Plans and
+      verdicts show whether that is true, and the rule (engine/serving/rules/trials.py) whether it was enough.
+"""
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+
+from mage_es.engine.rules.prompt import NOTES
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.world import templates_of
 from mage_es.engine.seams.check import Check
-from mage_es.engine.serving.injections import check_injections
-from mage_es.engine.serving.proposals import check_proposals
+from mage_es.engine.served.floors import is_far
+from mage_es.engine.served.notes import CaseLayout, in_order, note_of, quotations_of
+from mage_es.engine.serving.rules.sittings import is_held_back
+from mage_es.engine.serving.rules.trials import why_undecided
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
+from mage_es.events.segments import Reads
+from mage_es.projections.benefit import Benefit
+from mage_es.projections.fold import State, fold
+
+_OF_INJECTIONS = (v.BenefitDecided, v.ServingStarted, v.InferenceOpened, v.InferenceClosed, v.IterationClosed)
+_OF_PROPOSALS: Reads = {
+    v.ServingStarted: ("process",),
+    v.MemoryAppended: ("memory_id", "phase"),
+    v.QuestionPlanned: ("iteration", "purpose", "question_id", "memories"),
+    v.AnswerJudged: ("iteration", "purpose", "question_id", "correct"),
+    v.AnswerCarried: ("iteration", "question_id", "correct"),
+    v.GuardDecided: ("iteration", "verdict"),
+    v.ProposalReviewed: ("memory_id", "verdict"),
+    v.ProposalSettled: ("memory_id", "iteration", "verdict", "floor", "trials"),
+    v.InferenceOpened: ("inference", "marker", "memories"),
+}
 
 
 def checks_of_serving(run: Run, reader: LogReader) -> Iterator[Check]:
     """Yield nothing for a run that was never served."""
     yield from check_injections(reader)
     yield from check_proposals(reader)
+
+
+def check_injections(reader: LogReader) -> Iterator[Check]:
+    traffic = _Traffic(_preface(reader))
+    return _checked("injections", "all rendered to their hashes", traffic.problems(reader), traffic.told)
+
+
+def check_proposals(reader: LogReader) -> Iterator[Check]:
+    publishes = _Publishes()
+    events = reader.events(_OF_PROPOSALS, since=last_inherited(reader) + 1)
+    problems = ((seq, publishes.problem_of(event)) for seq, event in events)
+    return _checked("proposals", "0 served unjudged", problems, publishes.told)
+
+
+def _checked(name: str, bound: str, problems: Iterable[tuple[int, str]], told: Callable[[], str]) -> Iterator[Check]:
+    """Yield the check with the first problem or, if each is empty, with what was found; nothing if that is empty."""
+    seq, problem = next((found for found in problems if found[1]), (0, ""))
+    if problem:
+        yield Check(name=name, ok=False, detail=problem, bound=bound, seq=seq)
+    elif detail := told():
+        yield Check(name=name, ok=True, detail=detail, measured=bound, bound=bound)
+
+
+class _Traffic:
+    """What the log has recorded so far."""
+
+    def __init__(self, preface: str) -> None:
+        self.preface = preface
+        self.processes: dict[int, v.ServingStarted] = {}
+        self.opened = 0
+        # Marker, layout, memories and hash of each note, with the first event that has it.
+        self.notes: dict[tuple[int, CaseLayout, tuple[str, ...], str], int] = {}
+        self._markers: dict[int, int] = {}
+        self._benefit, self._benefits = Benefit(), dict[int, Benefit]()
+        self._waiting: set[str] = set()
+
+    def problems(self, reader: LogReader) -> Iterator[tuple[int, str]]:
+        for seq, event in reader.numbered(*_OF_INJECTIONS):
+            yield seq, self._problem_of(seq, event)
+        if self.processes:
+            yield from self._misrendered(reader)
+            yield from _otherwise_asked(reader, self.preface)
+
+    def told(self) -> str:
+        """Return what was found; empty for a run that was never served."""
+        if not self.processes:
+            return ""
+        processes = "1 process" if len(self.processes) == 1 else f"{len(self.processes)} processes"
+        return (
+            f"{self.opened} inferences of {processes}: {len(self.notes)} different notes are rendered again from their "
+            "markers, of memories that were in use and near enough; every coin falls as it did; clients and anchors "
+            "get them in one layout"
+        )
+
+    def _problem_of(self, seq: int, event: object) -> str:
+        match event:
+            case v.BenefitDecided():
+                self._benefit = Benefit()
+                self._benefit.apply(event)
+            case v.IterationClosed():
+                self._markers[event.iteration] = seq
+                self._benefits[event.iteration] = self._benefit
+            case v.ServingStarted():
+                if event.process != len(self.processes) + 1:
+                    return f"process {event.process} comes after {len(self.processes)} others"
+                if any(event.salt != other.salt for other in self.processes.values()):
+                    return f"process {event.process} has another salt, so sessions change sides"
+                self.processes[event.process] = event
+            case v.InferenceClosed():
+                if event.inference not in self._waiting:
+                    return f"{event.inference} is closed, and was not open"
+                self._waiting.remove(event.inference)
+            case v.InferenceOpened():
+                return self._opened(seq, event)
+        return ""
+
+    def _gated(self, event: v.InferenceOpened) -> str:
+        """Return where a question got memories although they were not shown to help its type, or vice versa."""
+        is_bare = self._benefits[event.marker].is_bare(event.task_type)
+        if event.task_type and event.memories and is_bare and event.treatment != "searched":
+            return f"{event.inference} has memories, which were not shown to help questions of {event.task_type}"
+        if event.treatment == "bare" and not is_bare:
+            return f"{event.inference} is bare, although what was learned is served for {event.task_type}"
+        return ""
+
+    def _opened(self, seq: int, event: v.InferenceOpened) -> str:
+        process = next(reversed(self.processes), 0)
+        if event.inference in self._waiting or not event.inference.startswith(f"inf-{process}-"):
+            return f"{event.inference} is no new inference of process {process}"
+        if event.marker not in self._markers:
+            return f"{event.inference} sees iteration {event.marker}, which was not closed by then"
+        if bool(event.memories) != bool(event.note_sha256) or (event.treatment == "memory" and not event.memories):
+            return (
+                f"{event.inference} has {len(event.memories)} memories and the note {event.note_sha256[:16] or 'none'}"
+            )
+        if event.similarities and len(event.similarities) != len(event.memories):
+            return f"{event.inference} has {len(event.memories)} memories and {len(event.similarities)} similarities"
+        is_told, is_searched = event.treatment == "far", event.treatment == "searched"
+        if problem := self._gated(event):
+            return problem
+        # An agent judges for itself how near is near enough.
+        if (is_told != is_far(event.nearest, event.floor) and not is_searched) or (is_told and event.memories):
+            return (
+                f"{event.inference} is {event.treatment} with {len(event.memories)} memories, the nearest at "
+                f"{event.nearest:.3f}, the floor at {event.floor:.3f}"
+            )
+        self.opened += 1
+        self._waiting.add(event.inference)
+        started = self.processes[process]
+        if event.layout not in ("sections", started.layout):
+            return f"{event.inference} has cases as {event.layout}, process {process} shows {started.layout}"
+        key = (event.marker, CaseLayout(event.layout, started.is_bare, self.preface), event.memories, event.note_sha256)
+        if event.memories:
+            self.notes.setdefault(key, seq)
+        return self._tossed(event)
+
+    def _tossed(self, event: v.InferenceOpened) -> str:
+        if event.treatment not in ("memory", "holdback", "shadow"):
+            return ""
+        # A session that began under an earlier process keeps the side that it had under that process's share.
+        sides = {
+            is_held_back(each.salt, event.key, event.session, share_micro=each.holdback_micro)
+            for each in self.processes.values()
+        }
+        is_held = event.treatment == "holdback"
+        return (
+            "" if is_held in sides else f"{event.inference}: the coin of its session does not make it {event.treatment}"
+        )
+
+    def _misrendered(self, reader: LogReader) -> Iterator[tuple[int, str]]:
+        """Yield the first event and the problem of each note that differs from what its marker and memories give."""
+        state = State()
+        for marker, notes in groupby(sorted(self.notes), key=lambda note: self._markers[note[0]]):
+            state = fold(reader, until=marker, state=state)
+            for note in notes:
+                if problem := _problem(state, *note[1:]):
+                    yield self.notes[note], problem
+
+
+def _preface(reader: LogReader) -> str:
+    """Return the run's own sentence before notes, regardless of this program's."""
+    started = next(reader.of(v.RunStarted), None)
+    return templates_of(started).get(NOTES, "") if started else ""
+
+
+def _otherwise_asked(reader: LogReader, preface: str) -> Iterator[tuple[int, str]]:
+    """Yield the first anchor whose prompt does not begin as a note with its memories does, position by position."""
+    state, layout = State(), CaseLayout()
+    for seq, event in reader.numbered(v.ServingStarted, v.QuestionPlanned, since=last_inherited(reader) + 1):
+        if isinstance(event, v.ServingStarted):
+            layout = CaseLayout(event.layout, event.is_bare, preface)
+        elif isinstance(event, v.QuestionPlanned) and event.purpose == "anchor":
+            state = fold(reader, until=seq - 1, state=state)
+            names = (*event.principles, *(hit.memory_id for hit in in_order(state, event.memories, layout)))
+            if event.spans != quotations_of(state, names, layout):
+                yield seq, f"the anchor {event.question_id} was not asked in the layout that is served"
+                return
+
+
+def _problem(state: State, layout: CaseLayout, memories: tuple[str, ...], sha256: str) -> str:
+    for name in memories:
+        if not state.memory.count_of(name):
+            return f"the memory {name} was not there at the marker"
+        if (status := state.memory.row(name).status) != "active":
+            return f"the memory {name} was {status} at the marker"
+    if (found := note_of(state, memories, layout).sha256) != sha256:
+        return f"the note of {', '.join(memories)} has the hash {found[:16]}, recorded is {sha256[:16]}"
+    return ""
+
+
+class _Publishes:
+    """What the log has recorded so far."""
+
+    def __init__(self) -> None:
+        self.is_served, self.served = False, 0
+        self.counts: dict[str, int] = defaultdict(int)
+        self._born: set[str] = set()
+        self._approved: set[str] = set()
+        self._since: dict[str, int] = {}
+        """The iteration from which a proposal is in use."""
+        self._shown: dict[tuple[int, str], set[str]] = {}
+        self._answers: dict[int, dict[str, bool]] = defaultdict(dict)
+        self._accepted: list[int] = []
+
+    def problem_of(self, event: object) -> str:
+        match event:
+            case v.ServingStarted():
+                self.is_served = True
+            case v.MemoryAppended(phase="serve"):
+                self._born.add(event.memory_id)
+            case v.QuestionPlanned(purpose="anchor"):
+                self._shown[event.iteration, event.question_id] = {hit.memory_id for hit in event.memories}
+            case v.AnswerJudged(purpose="anchor") | v.AnswerCarried():
+                self._answers[event.iteration][event.question_id] = event.correct
+            case v.GuardDecided(verdict="accepted"):
+                self._accepted.append(event.iteration)
+            case v.ProposalReviewed():
+                self.counts[event.verdict] += 1
+                (self._approved.add if event.verdict == "approved" else self._approved.discard)(event.memory_id)
+            case v.ProposalSettled():
+                return self._settled(event)
+            case v.InferenceOpened():
+                return self._opened(event)
+        return ""
+
+    def told(self) -> str:
+        """Return what was found; empty for a run that was never served."""
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(self.counts.items())) or "none"
+        return f"proposals: {counts}; {self.served} inferences got a published one" if self.is_served else ""
+
+    def _settled(self, event: v.ProposalSettled) -> str:
+        name, k = event.memory_id, event.iteration
+        self.counts[event.verdict] += 1
+        if event.verdict != "published" or name not in self._born:
+            return ""
+        self._since[name] = k
+        if name in self._approved:
+            return ""
+        if why := why_undecided(event.trials, event.floor):
+            return f"the memory {name} was published in iteration {k}, and no person had approved it: {why}"
+        before = self._answers[next((each for each in reversed(self._accepted) if each != k), k)]
+        for trial in event.trials:
+            anchor, now = trial.question_id, self._answers[k]
+            said = (trial.was_right, trial.is_right)
+            if trial.is_shown and name not in self._shown.get((k, anchor), ()):
+                return f"the anchor {anchor} was not asked with the memory {name} in iteration {k}"
+            if trial.is_shown and said != (before.get(anchor, False), now.get(anchor, False)):
+                return f"the anchor {anchor} was answered differently from what the trial of the memory {name} says"
+        return ""
+
+    def _opened(self, event: v.InferenceOpened) -> str:
+        proposed = self._born.intersection(event.memories)
+        self.served += bool(proposed)
+        for name in sorted(proposed):
+            if self._since.get(name, event.marker + 1) > event.marker:
+                return f"{event.inference} got the memory {name} of iteration {event.marker}, which let none such pass"
+        return ""

@@ -51,10 +51,9 @@ from mage_es.engine.serving.rules.feedback import (
     not_found,
     question_in,
 )
-from mage_es.engine.serving.rules.holdback import SALT_BYTES, is_held_back
-from mage_es.engine.serving.sessions import Sessions
+from mage_es.engine.serving.rules.sittings import SALT_BYTES, is_held_back
+from mage_es.engine.serving.sessions import Sessions, TurnHabits
 from mage_es.engine.serving.shapes import Reading, Turn
-from mage_es.engine.serving.turn_habits import TurnHabits
 from mage_es.engine.worth.memories import MemoryReport, curations, item_of, reported
 from mage_es.events import vocabulary as v
 from mage_es.events.disk import FileSystem

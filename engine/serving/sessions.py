@@ -12,17 +12,20 @@ Rules
       continued comes first. What a client rewrote is a new conversation from the first reply that no client was given,
       and keeps its bytes before that.
     - Bounded: the newest are kept, and little of each. All of it is in the log and is read back from there (`recall`).
+
 """
 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from mage_es.engine.served.wording import shared
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, ServedLayout, Treatment
@@ -263,3 +266,30 @@ def _name(kind: Literal["session", "inference", "turn", "replied", "reply"], key
 
 def _short(sha256: str) -> bytes:
     return bytes.fromhex(sha256[: 2 * _BYTES])
+
+
+_TURNS, _KEYS, _END = 12, 1_000, 1_000
+"""How many turns are kept per key, for how many keys, and how many characters of either end of a turn."""
+_LEAST = 3
+"""How many other turns must begin or end alike."""
+
+
+class TurnHabits:
+    """Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._seen = OrderedDict[str, deque[str]]()
+
+    def shared(self, key: str, text: str) -> tuple[int, int]:
+        """Return how many characters at its beginning and end a turn shares with others of its key, and keep it."""
+        with self._mutex:
+            seen = self._seen.setdefault(key, deque(maxlen=_TURNS))
+            self._seen.move_to_end(key)
+            if len(self._seen) > _KEYS:
+                self._seen.popitem(last=False)
+            kept = text if len(text) <= 2 * _END else text[:_END] + text[-_END:]
+            others = [each for each in seen if each != kept]
+            if len(others) == len(seen):
+                seen.append(kept)
+        return shared(text, others, _LEAST)

@@ -23,7 +23,7 @@ from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Request
 from mage_es.engine.session.course_choice import is_rivals
 from mage_es.engine.viewing.learned import Learned
-from mage_es.engine.viewing.reading import RunReading
+from mage_es.engine.viewing.reading import NEAR, RunReading, Windows
 from mage_es.engine.viewing.tables import columns_of
 from mage_es.engine.viewing.transcript import (
     ABOUT,
@@ -35,7 +35,6 @@ from mage_es.engine.viewing.transcript import (
     report_of,
     told,
 )
-from mage_es.engine.viewing.windows import NEAR, Windows
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, PrerequisiteError

@@ -25,7 +25,6 @@ from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.viewing.answers import Rendered
 from mage_es.engine.viewing.card import card_of
 from mage_es.engine.viewing.columns import Made, Numbers
-from mage_es.engine.viewing.fields import fields_of, payload_of
 from mage_es.engine.viewing.index import index_of
 from mage_es.engine.viewing.positions import positions
 from mage_es.engine.viewing.reading import RunReading
@@ -34,8 +33,10 @@ from mage_es.engine.viewing.verdict import beside, verdict
 from mage_es.engine.worth.memories import others_of
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import MageError
+from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
+from mage_es.events.vocabulary import Event
 from mage_es.projections.memory import MemoryRow
 
 __all__ = ["Viewed", "script"]
@@ -286,3 +287,49 @@ def _floats(values: NDArray[np.float64]) -> Made:
         return found
 
     return Made(len(values), cut)
+
+
+_LONGEST_BYTES = 64
+"""Most bytes of a field that a payload shows; for longer ones it gives the length."""
+_HERE = frozenset(
+    {"embedding", "memory_id", "tool_id", "recipe_id", "origin", "iteration", "phase", "ordinal", "skill"}
+)
+"""Fields of something learned that the table of memories already has, or that are shown elsewhere."""
+
+
+def payload_of(event: Event) -> dict[str, Any]:
+    values = msgspec.structs.asdict(event)
+    return values | {name: _plain(values[name]) for name in _bytes_in(type(event))}
+
+
+def fields_of(thing: Any) -> list[list[str]]:
+    """Return the fields of something learned, each with its name, as text."""
+    values = msgspec.structs.asdict(thing)
+    shown = {field: value for field, value in values.items() if field not in _HERE and value not in ("", ())}
+    return [[field, _words(value)] for field, value in shown.items()]
+
+
+@functools.cache
+def _bytes_in(cls: type[Event]) -> list[str]:
+    """Return the fields of a type that hold bytes; JSON has all others as they are."""
+    return [name for name, shape in shapes_of(cls).items() if "bytes" in str(shape) or shape.kind == "vector"]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it; for long bytes (a vector, a table of hashes) only their number."""
+    if isinstance(value, bytes):
+        return value.hex() if len(value) <= _LONGEST_BYTES else {"bytes": len(value)}
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    if isinstance(value, msgspec.Struct):
+        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+    return value
+
+
+def _words(value: Any) -> str:
+    """Return a field of something learned as text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
+        return "\n".join(value)
+    return msgspec.json.format(msgspec.json.encode(_plain(value), enc_hook=str)).decode()

@@ -6,8 +6,9 @@ import shutil
 import tempfile
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,12 @@ from mage_es.engine.run.pricing import Prices
 from mage_es.engine.viewing.card import gain_of, pair_of
 from mage_es.engine.viewing.life import EXACT, HEADERS, Life, lives
 from mage_es.engine.viewing.verdict import beside
-from mage_es.engine.viewing.windows import Windows
 from mage_es.engine.worth.worth import PairedEffect, effects
 from mage_es.events.care import repair_log
 from mage_es.events.errors import LogDamaged, LogError, MageError, PrerequisiteError, UnknownEvent
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Batches
-from mage_es.events.vocabulary import QuestionText
+from mage_es.events.vocabulary import QuestionText, Record
 
 
 class RunReading:
@@ -130,3 +130,33 @@ def _openable(reader: LogReader) -> LogReader:
     if reader.keys:
         deque(reader.records(), maxlen=0)
     return reader
+
+
+NEAR = 40_000
+"""How many events a pass goes back or skips rather than start again: more than a phase has."""
+
+
+class Windows:
+    """`whole`: ranges are asked for one after another, from the first event to the last, as an export does.
+
+    Reading a few events of a segment costs nearly as much as reading all, so a pass reads each segment once and keeps
+    the last ones.
+    """
+
+    def __init__(self, reader: LogReader, *, whole: bool) -> None:
+        self.reader, self._whole = reader, whole
+        self._held: list[Record] = []
+        self._rest: Iterator[Record] = iter(())
+
+    def records(self, first: int, last: int) -> Sequence[Record]:
+        """Return the events from `first` to `last`, both included. Raises what `LogReader.records` raises."""
+        if not self._whole:
+            return list(self.reader.records(since=first, until=last))
+        if not self._held or not self._held[0].seq <= first <= self._held[-1].seq + NEAR:
+            self._held, self._rest = [], self.reader.records(since=first)
+        begin = self._held[0].seq if self._held else first
+        self._held.extend(islice(self._rest, max(0, last + 1 - begin - len(self._held))))
+        found = self._held[first - begin : last + 1 - begin]
+        if len(self._held) > 2 * NEAR:
+            del self._held[:-NEAR]
+        return found

@@ -2,7 +2,7 @@
 
 From the logs alone: each decision is made again from the verdicts on the anchors before it; each question of an exam,
 and each question learned from, was asked as decided for its type; and a bare plan names nothing that was learned. (What
-a served run put into requests is checked in engine/serving/injections.py.)
+a served run put into requests is checked in engine/serving/checks.py.)
 """
 
 from collections import defaultdict

@@ -7,6 +7,7 @@ The forms: `question` and `answers` (Hugging Face), `utterance` and `targetValue
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,6 @@ import msgspec
 
 from mage_es.engine.bench.dataset import DataFile, Definition
 from mage_es.engine.bench.webqa.scoring import measure, total, verdict
-from mage_es.engine.bench.webqa.target_values import read_target_value
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.seams.benchmark import Question, Split, everywhere
 
@@ -107,3 +107,25 @@ WEBQA = Definition(
     is_cross_checked=everywhere,
 )
 """Closed-book factoid questions in English: 3,778 training and 2,032 test questions upstream."""
+
+
+_DESCRIPTION = re.compile(
+    r'\s*\(\s*description(?:\s*"(?P<quoted>(?:[^"\\]|\\.)*+)"|\s+(?P<bare>[^()"\s][^()"]*+))\s*\)', re.DOTALL
+)
+_OPENED, _CLOSED = re.compile(r"\s*\(\s*list\b"), re.compile(r"\s*\)\s*")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def read_target_value(text: str) -> list[str]:
+    """Raises `ValueError` for a text of another form."""
+    answers: list[str] = []
+    found = _OPENED.match(text)
+    place = found.end() if found else 0
+    while found and (found := _DESCRIPTION.match(text, place)):
+        bare, quoted = found["bare"], found["quoted"]
+        answers.append(bare.strip() if bare else _ESCAPED.sub(lambda mark: _CONTROL.get(mark[1], mark[1]), quoted))
+        place = found.end()
+    if not place or not _CLOSED.fullmatch(text, place):
+        raise ValueError(f"expected (list (description ...) ...), found {text[place : place + 60]!r}")
+    return answers

@@ -4,15 +4,30 @@ principles, strategies and what a tool gave leave it unmoved."""
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
-from mage_es.engine.players.analogist.opinions import solve
-from mage_es.engine.players.arithmetic.equations import print_equation, to_number, to_text
+from mage_es.engine.players.analogist.heuristics import guess
+from mage_es.engine.players.arithmetic.analogies import Analogy, transfer
+from mage_es.engine.players.arithmetic.chains import bind
+from mage_es.engine.players.arithmetic.equations import Equation, find_equations, print_equation, to_number, to_text
+from mage_es.engine.players.arithmetic.numerals import read_number
 from mage_es.engine.players.arithmetic.problems import read_problem
-from mage_es.engine.players.prompts import read_question_prompt
+from mage_es.engine.players.arithmetic.quantities import Problem
+from mage_es.engine.players.prompts import Example, read_question_prompt
 from mage_es.engine.players.stand_in import StandIn
 from mage_es.engine.seams.model import Request
+
+LEAST_SCORE = 0.12
+"""An analogy that fits less than this is not used."""
+LEAST_ALONE = 0.22
+"""An analogy that fits less than this is used only if another opinion gives the same answer."""
+BACKING = 0.08
+"""What an analogy gains if hints alone give its answer too."""
+POWER = 24
+"""Votes are scores raised to this power, so that one close analogy outweighs several loose ones."""
 
 
 def reply(request: Request) -> str:
@@ -31,3 +46,44 @@ def reply(request: Request) -> str:
 
 
 Analogist = partial(StandIn, "builtin/analogist", reply)
+
+
+def solve(problem: Problem, examples: Sequence[Example]) -> list[Equation]:
+    """Return equations, the last of which gives the answer; empty for a question without a number."""
+    guessed = guess(problem)
+    opinions = [_analogies(problem, example) for example in examples]
+    return _elect(opinions, backed={guessed[-1].value} if guessed else set()) or guessed
+
+
+def _analogies(problem: Problem, example: Example) -> list[Analogy]:
+    """An example without reasoning counts if a guess explains its answer."""
+    known = read_problem(example.question)
+    right = read_number(example.answer)
+    if right is None:
+        return []
+    chain = bind(find_equations(example.reasoning), known.quantities, answer=right)
+    if chain is None and not example.reasoning:
+        chain = bind(guess(known), known.quantities, answer=right)
+    found = transfer(known, chain, to=problem) if chain is not None else []
+    return [analogy for analogy in found if analogy.score >= LEAST_SCORE]
+
+
+def _elect(opinions: Sequence[Sequence[Analogy]], *, backed: set[Fraction]) -> list[Equation]:
+    """Return the equations of the best analogy for the answer with the most votes; empty if none can be trusted.
+
+    An analogy can be trusted if it fits well or is not alone with its answer; `backed` answers are opinions too.
+    """
+    votes: defaultdict[Fraction, float] = defaultdict(float)
+    opinions_for = Counter(backed)
+    for opinion in opinions:
+        opinions_for.update({analogy.answer for analogy in opinion})
+        for analogy in opinion:
+            votes[analogy.answer] += (analogy.score + BACKING * (analogy.answer in backed)) ** POWER
+    trusted = [
+        analogy
+        for opinion in opinions
+        for analogy in opinion
+        if analogy.score >= LEAST_ALONE or opinions_for[analogy.answer] > 1
+    ]
+    best = max(trusted, key=lambda analogy: (votes[analogy.answer], analogy.score), default=None)
+    return best.equations if best is not None else []

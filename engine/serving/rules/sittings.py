@@ -1,19 +1,22 @@
-"""The sessions of a served run that the coin assigned, each with its scores and costs.
+"""The sessions of a served run: which of them the coin gives no memory, and each one's scores and costs.
 
 Rules
+    - The coin is a keyed hash of the session: the same session always falls on the same side, in any process, and a
+      client that does not know the salt cannot pick a side by naming its session.
+    - The salt is in the log, so whoever has the log can toss every coin again.
     - By intention to treat: the coin's side counts, even if there was nothing to insert. A session in which a client
       asked for `off` or `shadow`, or an agent searched, so that the coin had no effect, is on neither side.
 """
 
 from __future__ import annotations
 
+import hmac
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 from mage_es.engine.serving.rules.feedback import last_words
-from mage_es.engine.serving.rules.holdback import is_held_back
 from mage_es.events.vocabulary import MICRO, FeedbackGiven, InferenceClosed, InferenceOpened, ServingStarted
 
 
@@ -85,3 +88,12 @@ def _mean(values: Iterable[float]) -> float | None:
 
 def metrics_of(sessions: Collection[Sitting]) -> list[str]:
     return sorted({metric for session in sessions for metric in session.scores})
+
+
+SALT_BYTES = 16
+
+
+def is_held_back(salt: str, key: str, session: str, *, share_micro: int) -> bool:
+    """Return whether a session of a key (its name) is among the `share_micro` millionths that get no memory."""
+    coin = hmac.digest(bytes.fromhex(salt), f"{key}\0{session}".encode("utf-8", "surrogatepass"), "sha256")
+    return int.from_bytes(coin[:8], "big") * MICRO < share_micro << 64

@@ -15,7 +15,7 @@ import pytest
 from mage_es.engine.rules.prompt import packaged
 from mage_es.engine.run.directory import Run
 from mage_es.engine.served.notes import NoteBounds
-from mage_es.engine.serving.injections import check_injections
+from mage_es.engine.serving.checks import check_injections
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.viewing.show import show_inference
 from mage_es.events.log import LogReader

@@ -20,7 +20,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.engine.served.inferences import has_session
 from mage_es.engine.served.notes import NoteBounds
-from mage_es.engine.serving.injections import check_injections
+from mage_es.engine.serving.checks import check_injections
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.rules.feedback import Feedback

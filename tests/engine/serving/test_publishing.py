@@ -22,7 +22,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import state_of
 from mage_es.engine.served.notes import NoteBounds, in_order, note_of
-from mage_es.engine.serving.injections import check_injections
+from mage_es.engine.serving.checks import check_injections
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.serving.publish import PublishReport, publish

@@ -22,10 +22,10 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.served.tenants import Key, KeyRing
+from mage_es.engine.serving.checks import check_proposals
 from mage_es.engine.serving.door import Door
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import called, shown_by
-from mage_es.engine.serving.proposals import check_proposals
 from mage_es.engine.serving.publish import publish
 from mage_es.engine.serving.rules.trials import LEAST
 from mage_es.engine.upkeep.review import review

@@ -24,9 +24,9 @@ from mage_es.engine.viewing import chunks, reading
 from mage_es.engine.viewing.askings import DECIDED, SAME
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.export import export, static
+from mage_es.engine.viewing.reading import Windows
 from mage_es.engine.viewing.show import show
 from mage_es.engine.viewing.transcript import CallReport
-from mage_es.engine.viewing.windows import Windows
 from mage_es.engine.worth.memories import report_of
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader

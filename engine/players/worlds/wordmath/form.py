@@ -16,7 +16,9 @@ The sheets in `sheets/` are TOML tables in a small notation:
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -117,3 +119,15 @@ def _rule(written: str) -> NumberRule:
     formula = compile(written, "<sheet>", "eval")
     # The sheets are part of this package, so a formula is trusted as far as the code around it.
     return lambda values: int(eval(formula, {"__builtins__": {}}, dict(values)))
+
+
+# The order of the sheets, and of the types in them, must never change: every draw depends on it.
+_SHEETS = ("sharing", "paying", "going", "comparing", "working")
+
+
+def _read(sheet: str) -> list[ProblemType]:
+    text = files("mage_es.engine.players.worlds.wordmath").joinpath(f"sheets/{sheet}.toml").read_text(encoding="utf-8")
+    return [problem_type(name, **table) for name, table in tomllib.loads(text).items()]
+
+
+TASK_TYPES: tuple[ProblemType, ...] = tuple(found for sheet in _SHEETS for found in _read(sheet))

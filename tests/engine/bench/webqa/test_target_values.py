@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.bench.webqa.target_values import read_target_value
+from mage_es.engine.bench.webqa.benchmark import read_target_value
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mage_es.engine.players.analogist.opinions import solve
+from mage_es.engine.players.analogist.model import solve
 from mage_es.engine.players.arithmetic.problems import read_problem
 from mage_es.engine.players.prompts import Example
 

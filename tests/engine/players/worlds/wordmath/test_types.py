@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mage_es.engine.players.worlds.wordmath.form import Family
-from mage_es.engine.players.worlds.wordmath.types import TASK_TYPES
+from mage_es.engine.players.worlds.wordmath.form import TASK_TYPES, Family
 from mage_es.engine.players.worlds.wordmath.words import DISTRACTORS, NOUNS
 
 

@@ -29,7 +29,7 @@ from mage_es.events.vocabulary import AnswerCarried, Draft, Event, QuestionPlann
 from mage_es.projections.fold import State
 
 
-def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[Draft]:
+def plan_answers(setting: Setting, state: State, command: PlanAnswers, choosing: Choosing | None = None) -> list[Draft]:
     """Return one `question.planned` for each question, in question-id order; an anchor whose prompt would be the same
     as last time keeps its verdict instead. A reply at temperature 0 is treated as a function of the prompt. If the
     server is not quite deterministic, or the temperature is higher, the old verdict is as good a sample as a new one,
@@ -37,7 +37,7 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
 
     [agents, Learner] The learner never gets a guidance model.
     """
-    choosing = Choosing(setting, state, command)
+    choosing = choosing or Choosing(setting, state, command)
     drafts = []
     for asked in sorted(command.asked, key=lambda a: a.question.id):
         skill = state.graph.skill_for_task(asked.task_type)

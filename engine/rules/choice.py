@@ -85,6 +85,7 @@ class Choosing:
         # Without this, every question of an iteration would see the same warm-up, and pull far more than it needs.
         self._planned = defaultdict[tuple[str, str, str], int](int)
         self._cascades = {} if cascades is None else cascades
+        self._looked_up: tuple[Asked, Candidates] | None = None
 
     def choose(self, asked: Asked, skill: str) -> Chosen:
         """Return what is chosen for a question of a skill. Call it in question-id order."""
@@ -134,7 +135,10 @@ class Choosing:
         )
 
     def candidates(self, asked: Asked) -> Candidates:
-        return Candidates(self._query(asked), self._state.memory, self._terms_of(asked))
+        """Return what the memory has for a question; that of the last one is kept."""
+        if self._looked_up is None or self._looked_up[0] is not asked:
+            self._looked_up = asked, Candidates(self._query(asked), self._state.memory, self._terms_of(asked))
+        return self._looked_up[1]
 
     def search(self, asked: Asked, skill: str, candidates: Candidates | None = None) -> tuple[Choice, Given]:
         """Return the search arm that is chosen for a question, and what it gives."""

@@ -25,8 +25,9 @@ Rules
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from heapq import merge
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
@@ -42,7 +43,7 @@ from mage_es.engine.rules.own import normal_form, of_anchors
 from mage_es.engine.seams.embedder import Vector
 from mage_es.events.vocabulary import MemoryAppended, RetrievalRecipeAuthored
 from mage_es.projections.memory import INDEXES, Index, Memory, MemoryRow
-from mage_es.projections.slices import Slice
+from mage_es.projections.slices import Birth, Slice
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
 _NEAR = 0.75  # share of its type's questions that a type strategy fits less well than those for which it is shown
@@ -109,20 +110,33 @@ Quotas = tuple[int, int]
 """How many success memories and how many failure memories a bundle takes."""
 
 
-class Pool(NamedTuple):
-    """A slice, the cosine of each of its rows, the similarity by which they are ranked, and the row numbers of the
-    nearest that a query may get, best first."""
+class Pool:
+    """A slice, the cosine of each of its rows, the similarity by which they are ranked, and as row numbers, best first,
+    the type strategies that a query gets and, each looked up when it is asked for, the other rows that it may get."""
 
-    rows: Slice
-    cosine: Vector
-    similarity: Vector
-    nearest: list[int]
+    def __init__(
+        self, rows: Slice, cosine: Vector, similarity: Vector, strategies: Sequence[int], eligible: Iterator[int]
+    ) -> None:
+        self.rows, self.cosine, self.similarity, self.strategies = rows, cosine, similarity, strategies
+        self._eligible, self._found = eligible, list[int]()
+
+    def found(self) -> Iterator[int]:
+        """Yield the rows that the query may get besides strategies."""
+        yield from self._found
+        for row in self._eligible:
+            self._found.append(row)
+            yield row
+
+    @cached_property
+    def nearest(self) -> list[int]:
+        """All of them: strategies first, and last what may have been solved by chance."""
+        return [*self.strategies, *sorted(self.found(), key=lambda row: self.rows.kinds[row] == GUESS)]
 
 
 NEAREST = "nearest"
 """The arm without quotas."""
-Find = Callable[[Pool, int], list[int]]
-"""Return the numbers of at most this many rows of a pool, best first."""
+Find = Callable[[Pool, list[int], int], list[int]]
+"""Return of a pool, and of those of its nearest rows that may be shown, at most this many row numbers, best first."""
 
 
 class Candidates:
@@ -138,26 +152,29 @@ class Candidates:
         """Return what an index has for a task type, by default the query's own."""
         task_type = task_type or self.query.task_type
         if (index, task_type) not in self._pools:
-            rows = self._memory.slice(index, task_type)
-            # Unit vectors, so this is the cosine.
-            cosine = rows.vectors @ self.query.vector if rows.ids else np.zeros(0, dtype=np.float32)
-            similarity = self._metric.similarity(rows, self.query.vector) if self._metric and rows.ids else cosine
-            pool = Pool(rows, cosine, similarity, [])
-            most = max(_DIVERSE_POOL, self._terms.bundle)
-            up_to_date = since(self._memory, task_type) if self._terms.is_measured else Since()
-            in_doubt = doubted(self._memory, task_type).keys() - {self.query.client}
-            terms = self._terms
-            if task_type in self.query.others and similarity is cosine:
-                # Of these types only cases are shown, and none below the floor: most have none near.
-                terms = terms._replace(least_similarity=max(terms.least_similarity, terms.floor))
-            eligible = _eligible(self._memory, pool, self.query, terms, most, up_to_date, in_doubt) if rows.ids else ()
-            nearest = sorted(islice(eligible, most), key=lambda row: rows.kinds[row] == GUESS)
-            if not self._terms.strategy_floor and task_type == self.query.task_type:
-                strategies = _strategies(rows, cosine, self.query, self._terms)
-                givers = {row: self._memory.row(rows.ids[row]).origin.by for row in strategies}
-                nearest = [*(row for row in strategies if givers[row] not in in_doubt), *nearest]
-            self._pools[index, task_type] = pool._replace(nearest=nearest)
+            self._pools[index, task_type] = self._pool(self._memory.slice(index, task_type), task_type)
         return self._pools[index, task_type]
+
+    def _pool(self, rows: Slice, task_type: str) -> Pool:
+        memory, query, terms = self._memory, self.query, self._terms
+        if not rows.ids:
+            nothing = np.zeros(0, dtype=np.float32)
+            return Pool(rows, nothing, nothing, (), iter(()))
+        # Unit vectors, so this is the cosine.
+        cosine = rows.vectors @ query.vector
+        similarity = self._metric.similarity(rows, query.vector) if self._metric else cosine
+        up_to_date = since(memory, task_type) if terms.is_measured else Since()
+        in_doubt = doubted(memory, task_type).keys() - {query.client}
+        strategies = list[int]()
+        if not terms.strategy_floor and task_type == query.task_type:
+            near = _strategies(rows, cosine, query, terms)
+            strategies = [row for row in near if memory.row(rows.ids[row]).origin.by not in in_doubt]
+        if task_type in query.others and similarity is cosine:
+            # Of these types only cases are shown, and none below the floor: most have none near.
+            terms = terms._replace(least_similarity=max(terms.least_similarity, terms.floor))
+        most = max(_DIVERSE_POOL, terms.bundle)
+        eligible = _eligible(memory, rows, cosine, similarity, query, terms, most, up_to_date, in_doubt)
+        return Pool(rows, cosine, similarity, strategies, islice(eligible, most))
 
     @cached_property
     def _metric(self) -> Metric | None:
@@ -168,8 +185,10 @@ class Candidates:
     def nearest(self) -> float:
         """Return the cosine of the nearest memory of a case, -1 if there is none."""
         pools = chain.from_iterable(map(self._searched, get_args(Index)))
-        cases = (pool.cosine[row] for pool in pools for row in pool.nearest if _is_case(pool.rows, row))
-        return float(max(cases, default=-1.0))
+        cases = ((pool, filter(partial(_is_case, pool.rows), pool.found())) for pool in pools)
+        # By the cosine the first is the nearest.
+        most = None if self._metric else 1
+        return float(max((pool.cosine[row] for pool, rows in cases for row in islice(rows, most)), default=-1.0))
 
     def bundle(self, find: Find, most: Quotas) -> Bundle:
         if (find, most) not in self._bundles:
@@ -190,6 +209,8 @@ class Candidates:
                     cases.setdefault(normal_form(self._memory.question_of(hit.memory_id)), hit)
                 elif not is_case and self._memory.sort_of(hit.memory_id)[2] == self.query.task_type:
                     strategies.append(hit)
+                if len(cases) >= most and not self._terms.strategy_floor:
+                    break  # strategies came first, unless they compete
         kept = [*strategies[:1], *cases.values()][:most]
         by_index = {index: [hit for hit in kept if self._index(hit) == index] for index in get_args(Index)}
         return Bundle(**by_index)
@@ -197,17 +218,19 @@ class Candidates:
     def _index(self, hit: Hit) -> Index:
         return INDEXES[self._memory.sort_of(hit.memory_id)[0]]
 
-    def _ranked(self, pools: Iterable[Pool]) -> list[tuple[Hit, bool]]:
-        """Return what pools have, nearest first, and the newest first among those equally near; and whether each is a
-        case."""
-        found = [
-            (float(pool.similarity[row]), pool.rows.births[row], pool.rows.ids[row], _is_case(pool.rows, row))
-            for pool in pools
-            for row in pool.nearest
-            if self._is_left(pool, row, ())
-        ]
-        found.sort(key=itemgetter(0, 1), reverse=True)
-        return [(Hit(name, similarity), is_case) for similarity, _, name, is_case in found]
+    def _ranked(self, pools: Iterable[Pool]) -> Iterator[tuple[Hit, bool]]:
+        """Yield what pools have, and whether each is a case: strategies first, then nearest first, and the newest first
+        among those equally near."""
+
+        def ranked(pool: Pool, rows: Iterable[int]) -> Iterator[tuple[float, Birth, Pool, int]]:
+            return ((float(pool.similarity[row]), pool.rows.births[row], pool, row) for row in rows)
+
+        pools, nearest_first = list(pools), itemgetter(0, 1)
+        strategies = chain.from_iterable(ranked(pool, pool.strategies) for pool in pools)
+        others = merge(*(ranked(pool, pool.found()) for pool in pools), key=nearest_first, reverse=True)
+        for similarity, _, pool, row in chain(sorted(strategies, key=nearest_first, reverse=True), others):
+            if self._is_left(pool, row, ()):
+                yield Hit(pool.rows.ids[row], similarity), _is_case(pool.rows, row)
 
     def _bundle(self, find: Find, most: Quotas) -> Bundle:
         success, failure = most
@@ -221,9 +244,9 @@ class Candidates:
             return []
         hits: list[Hit] = []
         for pool in self._searched(index):
-            if without or self._terms.floor > -1:
-                pool = pool._replace(nearest=[row for row in pool.nearest if self._is_left(pool, row, without)])
-            hits += [Hit(pool.rows.ids[row], float(pool.similarity[row])) for row in find(pool, count - len(hits))]
+            nearest = [row for row in pool.nearest if self._is_left(pool, row, without)]
+            rows = find(pool, nearest, count - len(hits))
+            hits += [Hit(pool.rows.ids[row], float(pool.similarity[row])) for row in rows]
         return hits
 
     def _is_left(self, pool: Pool, row: int, without: Collection[str]) -> bool:
@@ -282,14 +305,14 @@ def recipe_query(recipe: RetrievalRecipeAuthored, question: str) -> str:
     return recipe.query_template.replace("{question}", question) or question
 
 
-def _nearest(pool: Pool, count: int) -> list[int]:
-    return pool.nearest[:count]
+def _nearest(pool: Pool, nearest: list[int], count: int) -> list[int]:
+    return nearest[:count]
 
 
-def _diverse(pool: Pool, count: int) -> list[int]:
+def _diverse(pool: Pool, nearest: list[int], count: int) -> list[int]:
     """Maximal marginal relevance: each further memory is near the question and far from those chosen."""
     # Relevance against novelty among the few nearest; over the whole slice novelty would favour what is merely odd.
-    rows = pool.nearest[:_DIVERSE_POOL]
+    rows = nearest[:_DIVERSE_POOL]
     if not rows or count < 1:
         return []
     relevance, closest = pool.cosine[rows], np.full(len(rows), -1, dtype=np.float32)
@@ -304,11 +327,19 @@ def _diverse(pool: Pool, count: int) -> list[int]:
 
 
 def _eligible(
-    memory: Memory, pool: Pool, query: Query, terms: Terms, count: int, up_to_date: Since, in_doubt: Collection[str]
+    memory: Memory,
+    rows: Slice,
+    cosine: Vector,
+    similarity: Vector,
+    query: Query,
+    terms: Terms,
+    count: int,
+    up_to_date: Since,
+    in_doubt: Collection[str],
 ) -> Iterator[int]:
     """Yield row numbers, best first, without the question's own memories, cases out of date, outvoted or of clients in
     doubt, and those below its floor."""
-    rows, left_out = pool.rows, query.apart
+    left_out = query.apart
     if terms.is_measured:
         left_out |= outvoted(memory, for_anchors=query.is_anchor)
     if query.is_anchor:
@@ -320,11 +351,11 @@ def _eligible(
     yielded: set[int] = set()
     wanted = count + 8
     while True:
-        for row in _top(pool.similarity, wanted):
+        for row in _top(similarity, wanted):
             if row in yielded:
                 continue
             yielded.add(row)
-            if pool.similarity is pool.cosine and pool.cosine[row] < terms.least_similarity:
+            if similarity is cosine and cosine[row] < terms.least_similarity:
                 return  # and so is every row after it
             is_strategy = not _is_case(rows, row)
             if rows.ids[row] in left_out and not is_strategy:
@@ -333,7 +364,7 @@ def _eligible(
             if is_strategy and not terms.strategy_floor:
                 continue
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
-            if pool.cosine[row] < floor:
+            if cosine[row] < floor:
                 continue
             if terms.exclude_self and rows.question_ids[row] == query.question_id:
                 continue

@@ -213,8 +213,10 @@ class FrozenRun:
         """
         asked = question_of(question)
         command = self._plan_command([asked], task_type, frozen=True, phase="exam")
-        planned = self._planned(command, self.world.setting._replace(floors=self._floors))
-        nearest, floor, reason = self._near(command, planned)
+        setting = self.world.setting._replace(floors=self._floors)
+        choosing = Choosing(setting, self.state, command)
+        planned = self._planned(command, setting, choosing)
+        nearest, floor, reason = self._near(choosing.candidates(command.asked[0]).nearest(), planned)
         if is_far(nearest, floor) or not self.gets_notes(planned.task_type):
             planned = without(planned, {*planned.principles, *(hit.memory_id for hit in planned.memories)})
         first = begin(course_of(self.world.setting, self.state, planned, asked))
@@ -235,9 +237,8 @@ class FrozenRun:
             evidence=evidence_of(self.state, planned.task_type),
         )
 
-    def _near(self, command: PlanAnswers, planned: QuestionPlanned) -> tuple[float, float, str]:
+    def _near(self, nearest: float, planned: QuestionPlanned) -> tuple[float, float, str]:
         """Return how near the nearest memory is, how near it must be, and why a plan has no memories."""
-        nearest = Choosing(self.world.setting, self.state, command).candidates(command.asked[0]).nearest()
         floor = self.floor(planned.task_type)
         if not self.gets_notes(planned.task_type):
             return nearest, floor, f"Questions of the task type {planned.task_type} get none."
@@ -249,8 +250,8 @@ class FrozenRun:
         """Return the plan of a question on the frozen state."""
         return self._planned(self._plan_command([asked], task_type, frozen=True, phase="exam"), self.world.setting)
 
-    def _planned(self, command: PlanAnswers, setting: Setting) -> QuestionPlanned:
-        planned = plan_answers(setting, self.state, command)[0].event
+    def _planned(self, command: PlanAnswers, setting: Setting, choosing: Choosing | None = None) -> QuestionPlanned:
+        planned = plan_answers(setting, self.state, command, choosing)[0].event
         assert isinstance(planned, QuestionPlanned)
         return planned
 

@@ -386,3 +386,16 @@ def test_what_a_types_own_cases_leave_open_is_filled_with_the_nearest_of_all_oth
     enough = memory_of(*(remembered(f"own{i}", OPPOSITE, ordinal=i) for i in range(3)))
     enough.apply(remembered("near", NEAR, ordinal=9, task_type="v"))
     assert nearest(enough, others=("v",)) == ["own0", "own1", "own2"]
+
+
+@pytest.mark.parametrize("after", ["balanced", "diverse", "success_only"])
+def test_an_arm_finds_after_another_what_it_finds_alone(after: str) -> None:
+    memory = memory_of(*(remembered(f"m{place:02d}", unit(1, 0.01 * place), ordinal=place) for place in range(30)))
+    shared = Candidates(query(ASKED), memory, TERMS)
+
+    first = retrieve("nearest", query(ASKED), memory, TERMS, candidates=shared)
+    assert first == retrieve("nearest", query(ASKED), memory, TERMS)
+    assert shared.nearest() == Candidates(query(ASKED), memory, TERMS).nearest() == pytest.approx(1.0)
+    assert retrieve(after, query(ASKED), memory, TERMS, candidates=shared) == retrieve(
+        after, query(ASKED), memory, TERMS
+    )

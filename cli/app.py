@@ -86,8 +86,9 @@ def _offered(name: str) -> Sequence[CommandEntry | GroupEntry]:
     """Return the commands of a wing or of another package. Raises the error of `faulty` for anything else."""
     offered = load("mage_es.commands", name)
     entries = offered if isinstance(offered, Sequence) else ()
-    if not (entries and all(isinstance(each, CommandEntry | GroupEntry) for each in entries)):
-        raise faulty("mage_es.commands", name, "is not a sequence of `CommandEntry`s (mage_es/cli/entries.py)")
+    if not (entries and all(isinstance(each, CommandEntry | GroupEntry) and each.is_complete for each in entries)):
+        words = "is not a sequence of `CommandEntry`s, each with a panel of ours, a rank and a function"
+        raise faulty("mage_es.commands", name, f"{words} (mage_es.cli.entries)")
     return entries
 
 

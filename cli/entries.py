@@ -25,6 +25,10 @@ class CommandEntry(NamedTuple):
         """What the user types after `mage-es`."""
         return self.name or self.function.__name__
 
+    @property
+    def is_complete(self) -> bool:
+        return self.panel in COMMANDS and isinstance(self.rank, int) and callable(self.function)
+
     def add_to(self, app: typer.Typer) -> None:
         about, panel = self.function.__doc__, self.panel
         made = app.command(self.word, cls=PanelledCommand, help=about, epilog=self.examples, rich_help_panel=panel)
@@ -38,6 +42,10 @@ class GroupEntry:
         self, panel: str, rank: int, name: str, help: str, **commands: tuple[Callable[..., None], str]
     ) -> None:
         self.panel, self.rank, self.word, self.help, self.commands = panel, rank, name, help, commands
+
+    @property
+    def is_complete(self) -> bool:
+        return self.panel in COMMANDS and isinstance(self.rank, int) and bool(self.commands)
 
     def add_to(self, app: typer.Typer) -> None:
         group = typer.Typer(cls=PanelledGroup, help=self.help, no_args_is_help=True)

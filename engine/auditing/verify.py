@@ -43,13 +43,13 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.check import Check
-from mage_es.engine.seams.plugins import load, plugins
+from mage_es.engine.seams.plugins import load, open_plugin, plugins
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
 from mage_es.events.care import verify_heads, verify_log, verify_questions
 from mage_es.events.care.heads import read_head_file
-from mage_es.events.errors import KeysUnusable, LogDamaged
+from mage_es.events.errors import KeysUnusable, LogDamaged, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.signing.notes import read_verifier
 from mage_es.events.vocabulary import RunStarted, ServingStarted
@@ -182,10 +182,28 @@ def _each(check: Callable[..., Check | Iterable[Check]], *given: Any, **also: An
         yield Check(name=name, ok=False, detail=f"not checked: {error}", damaged=True)
 
 
+def _of_wing(name: str, run: Run, reader: LogReader) -> Sequence[Check]:
+    """Return the checks of a wing or another package. One of these that fails hides none of the others."""
+
+    def made() -> list[Check]:
+        found = [*load("mage_es.checks", name)(run, reader)]
+        if wrong := [each for each in found if not isinstance(each, Check)]:
+            raise TypeError(f"{wrong[0]!r:.80} is not a `Check` (mage_es.engine.seams.check)")
+        return found
+
+    try:
+        checks: list[Check] = open_plugin("mage_es.checks", name, made)
+    except PrerequisiteError as error:
+        if plugins("mage_es.checks")[name].is_ours:
+            raise
+        return [Check(name=name, ok=False, detail=f"not checked: {error}")]
+    return checks
+
+
 def _of_wings(run: Run, reader: LogReader) -> Iterator[Check]:
     offered = sorted(plugins("mage_es.checks"))
     for name in offered:
-        yield from load("mage_es.checks", name)(run, reader)
+        yield from _of_wing(name, run, reader)
     if "serving" not in offered and next(reader.of(ServingStarted), None):
         detail = "unchecked: what checks what was put into requests is not installed here"
         yield Check(name="serving", ok=True, detail=detail, measured="nothing", bound="all checked", doubt=True)

@@ -6,7 +6,7 @@ from functools import cached_property
 from mage_es.engine.embedders.served import ServedEmbedder, Server
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
 from mage_es.engine.seams.embedder import Embedder, Vectors
-from mage_es.engine.seams.plugins import Group, load, open_plugin, plugins
+from mage_es.engine.seams.plugins import Group, load, open_plugin, plugins, require_has
 from mage_es.engine.seams.spec import ModelSpec, spec_of
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError, nearest
 from mage_es.events.vocabulary import RunStarted
@@ -42,7 +42,10 @@ def open_embedder(spec: str, *, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> 
         return HashEmbedder()
     parsed = _parsed(spec)
     opened: Embedder | Server = open_plugin(_GROUP, parsed.provider, load(_GROUP, parsed.provider), parsed)
-    return ServedEmbedder(spec, opened, retry_policy) if isinstance(opened, Server) else opened
+    if isinstance(opened, Server):
+        return ServedEmbedder(spec, opened, retry_policy)
+    require_has(_GROUP, parsed.provider, opened, "name", "dimension", "sha256", "encode")
+    return opened
 
 
 def replacement(spec: str, opened: Embedder) -> list[str]:

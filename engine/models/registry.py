@@ -16,7 +16,7 @@ import msgspec
 from mage_es.engine.benchmarks.registry import needs_learner, own_models, with_own_models
 from mage_es.engine.config import BENCHMARK
 from mage_es.engine.seams.model import Model
-from mage_es.engine.seams.plugins import load, open_plugin
+from mage_es.engine.seams.plugins import load, open_plugin, require_has
 from mage_es.engine.seams.spec import spec_of
 from mage_es.events.errors import UsageError
 
@@ -36,6 +36,7 @@ def open_model(spec: str, tier: Tier) -> Model:
     """
     parsed = spec_of("mage_es.models", spec)._replace(tier=tier)
     model: Model = open_plugin("mage_es.models", parsed.provider, load("mage_es.models", parsed.provider), parsed)
+    require_has("mage_es.models", parsed.provider, model, "name", "complete")
     return model
 
 

@@ -69,6 +69,22 @@ def is_merged(event: RunInherited) -> bool:
     return not event.head_chain
 
 
+def is_served(reader: LogReader) -> bool:
+    """Return whether a run learns from what clients say, not in iterations of Algorithm 1."""
+    begun = inheritance(reader)
+    return begun is not None and begun.is_served
+
+
+def require_not_served(run: Run, reader: LogReader) -> None:
+    """Raise `UsageError` for a run that learns by publishing, not in iterations of Algorithm 1."""
+    if is_served(reader):
+        raise UsageError(
+            f"{run.id} is served and learns from what its clients say: continue with `mage-es serve {run.id}`, or "
+            f"publish what was proposed with `mage-es publish {run.id}`. To learn more from tasks, start a run that "
+            f"continues it: `mage-es evolve BENCHMARK --from {run.id}`."
+        )
+
+
 def last_inherited(reader: LogReader) -> int:
     """Return the sequence number of the last event that a run began with, or 0 without a parent."""
     event = inheritance(reader)

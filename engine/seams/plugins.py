@@ -164,6 +164,12 @@ def open_plugin(group: Group, name: str, function: Callable[..., Any], *argument
         raise faulty(group, name, f"cannot be opened: {type(error).__name__}: {error}") from error
 
 
+def require_has(group: Group, name: str, made: object, *attributes: str) -> None:
+    """Raise the error of `faulty` if what a plugin made lacks an attribute."""
+    if missing := [each for each in attributes if not hasattr(made, each)]:
+        raise faulty(group, name, f"makes {made!r:.80}, which has no `{missing[0]}`")
+
+
 def faulty(group: Group, name: str, problem: str) -> PrerequisiteError:
     """Return the error that says whose plugin it is, what is wrong with it, and how to remove it."""
     entry = plugins(group)[name]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.plugins import load, open_plugin, plugins
+from mage_es.engine.seams.plugins import load, open_plugin, plugins, require_has
 from mage_es.engine.seams.search import Search
 from mage_es.events.errors import UsageError, nearest, redacted
 
@@ -63,6 +63,7 @@ class Searches:
     def _corpus(self) -> Search:
         provider = self._spec.provider
         opened: Search = open_plugin("mage_es.search", provider, load("mage_es.search", provider), self._spec)
+        require_has("mage_es.search", provider, opened, "name", "page", "similar", "passages")
         return opened
 
 

@@ -20,10 +20,10 @@ from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.config import Config, parse
 from mage_es.engine.rules.forms import CHOOSING, USUAL
 from mage_es.engine.run.directory import Run, clock, create_run
-from mage_es.engine.run.inheriting import Parent, inheritance, read_parent
+from mage_es.engine.run.inheriting import Parent, inheritance, is_served, read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.questions import recorded_benchmark
-from mage_es.engine.run.served import SUFFIX, is_served
+from mage_es.engine.run.served import SUFFIX
 from mage_es.engine.run.world import World, open_world, reopen_world, state_of, templates_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder

@@ -13,7 +13,7 @@ from mage_es.engine.commands import Curation
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.quarantine import OUT_OF_USE, QUARANTINED, status_of
 from mage_es.engine.run.directory import Run, as_run, clock
-from mage_es.engine.run.served import is_served
+from mage_es.engine.run.inheriting import is_served
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.upkeep.lineage import lineage_of
 from mage_es.engine.verbs.forms import in_thread, typed

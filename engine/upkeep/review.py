@@ -11,7 +11,7 @@ import msgspec
 from mage_es.engine.commands import shared
 from mage_es.engine.rules.leaks import Guarded, texts_of
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.served import is_served
+from mage_es.engine.run.inheriting import is_served
 from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.forms import typed
 from mage_es.events.errors import UsageError

@@ -8,9 +8,8 @@ from mage_es import __version__
 from mage_es.engine.config import Config, require_same
 from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.inheriting import inheritance
+from mage_es.engine.run.inheriting import inheritance, require_not_served
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.served import require_not_served
 from mage_es.engine.run.world import require_scoring
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.resuming import reopened

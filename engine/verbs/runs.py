@@ -14,10 +14,9 @@ from mage_es.engine.config import Config, parse
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import ExamRecord, exam_records, recalled_in
-from mage_es.engine.run.inheriting import first_iteration, inheritance, last_inherited
+from mage_es.engine.run.inheriting import first_iteration, inheritance, is_served, last_inherited
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import measure_of
-from mage_es.engine.run.served import is_served
 from mage_es.engine.run.world import baseline_of, first_event, state_of
 from mage_es.engine.verbs.agents import agent_activity, missing_guidance
 from mage_es.engine.verbs.forms import typed

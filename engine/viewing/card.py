@@ -10,9 +10,8 @@ from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.config import parse
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import ExamRecord, by_question, exam_records, is_own, learner_of
-from mage_es.engine.run.inheriting import first_iteration
+from mage_es.engine.run.inheriting import first_iteration, is_served
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.served import is_served
 from mage_es.engine.run.world import baseline_of, first_event, state_of
 from mage_es.events.errors import LogError, MageError
 from mage_es.events.log import LogReader

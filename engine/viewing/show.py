@@ -16,8 +16,7 @@ from mage_es.engine.rules.ingredients import without
 from mage_es.engine.rules.prompt import NOTES
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, number_of
-from mage_es.engine.run.inheriting import inheritance
-from mage_es.engine.run.served import is_served
+from mage_es.engine.run.inheriting import inheritance, is_served
 from mage_es.engine.run.world import (
     World,
     baseline_of,

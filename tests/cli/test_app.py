@@ -80,6 +80,7 @@ def evolve() -> None:
 GOOD = (CommandEntry("Look", 15, hello, "mage-es hello"),)
 OURS = (CommandEntry("Learn", 999, evolve, "mage-es evolve"),)
 ALONE = CommandEntry("Look", 15, hello, "mage-es hello")
+SHELF = (CommandEntry("A panel of mine", 15, hello, "mage-es hello"),)
 """
 
 
@@ -91,8 +92,9 @@ ALONE = CommandEntry("Look", 15, hello, "mage-es hello")
         ("OURS", "evolve --help", "a frozen learner", "offers a command 'evolve', which there is already"),
         ("ALONE", "--version", "mage-es ", "is not a sequence of `CommandEntry`s"),
         ("hello", "--version", "mage-es ", "is not a sequence of `CommandEntry`s"),
+        ("SHELF", "--help", "evolve", "each with a panel of ours"),
     ],
-    ids=["runs", "helps", "has a name of ours", "is no sequence", "is a function"],
+    ids=["runs", "helps", "has a name of ours", "is no sequence", "is a function", "has a panel of its own"],
 )
 def test_a_command_of_another_package_is_added_and_takes_nothing_of_ours_away(
     tmp_path: Path, offered: str, words: str, out: str, err: str

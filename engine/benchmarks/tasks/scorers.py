@@ -35,7 +35,7 @@ from mage_es.engine.sandbox.apart import Apart, Unreturned
 from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Traits, Verdict, failed
 from mage_es.engine.seams.extraction import plain_answer, read_answer
-from mage_es.engine.seams.plugins import load, plugins
+from mage_es.engine.seams.plugins import faulty, load, plugins
 from mage_es.events.errors import UsageError
 
 _BARE_NUMBER = re.compile(r"[-+−]?[0-9][0-9,]{0,40}(?:\.[0-9]{1,20})?")
@@ -188,7 +188,11 @@ def scorer_names() -> list[str]:
 
 
 def _named(name: str) -> Scorer:
-    scorer: Scorer = SCORERS.get(name) or load("mage_es.scorers", name)
+    scorer = SCORERS.get(name) or load("mage_es.scorers", name)
+    if not isinstance(scorer, Scorer):
+        raise faulty(
+            "mage_es.scorers", name, f"is {scorer!r:.80}, and not a `Scorer` (mage_es.engine.benchmarks.tasks)"
+        )
     return scorer
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.plugins import load, open_plugin, plugins
+from mage_es.engine.seams.plugins import load, open_plugin, plugins, require_has
 from mage_es.engine.session.course_choice import bare_plan
 from mage_es.engine.study.baselines.method import Method, RunView, Searching
 from mage_es.engine.study.baselines.trial import BaselineTrial, Shot, zero_shot_cot
@@ -41,6 +41,7 @@ def find_baseline(name: str) -> Baseline | None:
     if name in PLAIN or name not in plugins("mage_es.baselines"):
         return PLAIN.get(name)
     found: Baseline = load("mage_es.baselines", name)
+    require_has("mage_es.baselines", name, found, *Baseline._fields)
     return found
 
 
@@ -51,6 +52,7 @@ def is_method(name: str) -> bool:
 def open_method(name: str, around: RunView) -> Method | Searching:
     """Return a method that has observed nothing. Raises `PrerequisiteError` for a plug-in that cannot be opened."""
     made: Method | Searching = open_plugin("mage_es.methods", name, load("mage_es.methods", name), around)
+    require_has("mage_es.methods", name, made, "prepare", "search" if hasattr(made, "search") else "observe")
     return made
 
 

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 import pytest
@@ -16,6 +17,7 @@ from mage_es.engine.auditing.verify import verify
 from mage_es.engine.bench.fetching import fetch
 from mage_es.engine.benchmarks import registry
 from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults
+from mage_es.engine.benchmarks.tasks.scorers import require_scorer
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.registry import metered, open_embedder
 from mage_es.engine.embedders.vectors import PROBES
@@ -29,11 +31,15 @@ from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import MAX_TOKENS
 from mage_es.engine.seams.plugins import installed, load, verb
 from mage_es.engine.search.registry import Searches
+from mage_es.engine.study.baselines.table import find_baseline, open_method
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.preflight import room_for_briefs
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended
+
+if TYPE_CHECKING:
+    from mage_es.engine.study.baselines.method import RunView
 
 PLUGIN = """
 from mage_es.engine.bench.gsm8k import GSM8K
@@ -175,6 +181,70 @@ def test_verify_asks_the_checks_of_other_packages(install: Install, small_run: R
     assert told["mine"] == f"{small_run.id} has {LogReader(small_run.log_path).head.seq} events" and not report.ok
 
 
+WRONG_CHECKS = """
+def raises(run, reader):
+    yield from ()
+    raise ZeroDivisionError("no luck")
+
+
+def nothing(run, reader):
+    return None
+
+
+def words(run, reader):
+    return ["fine"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "problem"),
+    [("raises", "ZeroDivisionError: no luck"), ("nothing", "TypeError"), ("words", "'fine' is not a `Check`")],
+)
+def test_a_check_of_another_package_that_fails_says_so_and_hides_no_other(
+    install: Install, small_run: Run, part: str, problem: str
+) -> None:
+    ours = [check.name for check in verify(small_run).checks]
+    install(WRONG_CHECKS, group="checks", mine=f"my_plugin:{part}")
+    report = verify(small_run)
+    (mine,) = [check for check in report.checks if check.name not in ours]
+    assert len(report.checks) == len(ours) + 1 and not report.ok
+    assert mine.name == "mine" and "of my-plugin" in mine.detail and problem in mine.detail
+
+
+EMPTY_HANDED = """
+class Nothing:
+    name = "nothing"
+
+
+def nothing(*given):
+    return Nothing()
+
+
+def none(*given):
+    return None
+"""
+
+
+@pytest.mark.parametrize("part", ["nothing", "none"])
+@pytest.mark.parametrize(
+    ("group", "opened"),
+    [
+        ("models", lambda: open_model("mine/any", "execution")),
+        ("embedders", lambda: open_embedder("mine/any")),
+        ("search", lambda: Searches("mine/world").open([])),
+        ("methods", lambda: open_method("mine", cast("RunView", None))),
+        ("baselines", lambda: find_baseline("mine")),
+        ("scorers", lambda: require_scorer("mine")),
+    ],
+)
+def test_what_a_plugin_makes_is_refused_by_its_name_if_it_lacks_what_is_asked_of_it(
+    install: Install, group: str, opened: Callable[[], object], part: str
+) -> None:
+    install(EMPTY_HANDED, group=group, mine=f"my_plugin:{part}")
+    with pytest.raises(PrerequisiteError, match=rf"mine \(my_plugin:{part}, of my-plugin\) .*uninstall my-plugin"):
+        opened()
+
+
 def test_a_verb_of_a_wing_that_is_not_there_is_refused_by_its_name() -> None:
     assert verb("verify") is verify
     with pytest.raises(PrerequisiteError, match="fly is not installed here, because its wing was deleted"):
@@ -296,6 +366,12 @@ class Atlas:
 
     def page(self, title):
         return Page(title, "A place.")
+
+    def similar(self, title, *, count):
+        return []
+
+    def passages(self, query, *, count):
+        return []
 """
 
 

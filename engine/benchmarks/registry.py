@@ -14,7 +14,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.config import BENCHMARK, Config
-from mage_es.engine.seams.plugins import Group, faulty, load, open_plugin, plugins
+from mage_es.engine.seams.plugins import Group, faulty, load, open_plugin, plugins, require_has
 from mage_es.engine.seams.spec import is_embedded
 from mage_es.events.errors import UsageError, nearest
 
@@ -74,13 +74,13 @@ class BenchmarkFamily(NamedTuple):
 
 
 _GIVEN: dict[str, BenchmarkEntry] = {}
+_NEEDED = ("name", "task_type_source", "answer_format", "data_sha256", "questions", "score")
 
 
 def given_name(benchmark: Benchmark) -> str:
     """Register a benchmark object in this process and return its name. Raises `UsageError` for anything but a
     benchmark, or if its name is taken."""
-    needed = ("name", "task_type_source", "answer_format", "data_sha256", "questions", "score")
-    if missing := [name for name in needed if isinstance(benchmark, type) or not hasattr(benchmark, name)]:
+    if missing := [name for name in _NEEDED if isinstance(benchmark, type) or not hasattr(benchmark, name)]:
         what = f"the class {benchmark.__name__} itself" if isinstance(benchmark, type) else repr(benchmark)
         raise UsageError(
             f"{what[:80]} is not a benchmark: it has no {', '.join(missing)}. Give an object with everything that "
@@ -240,4 +240,10 @@ def _offered(group: Group, name: str, offered: Any) -> BenchmarkEntry:
     if not isinstance(offered, BenchmarkEntry) and not callable(offered):
         raise faulty(group, name, f"is not a benchmark but an {type(offered).__name__}: {str(offered)[:40]}")
     entry = offered if isinstance(offered, BenchmarkEntry) else BenchmarkEntry(offered)
-    return entry._replace(open=functools.partial(open_plugin, group, name, entry.open))
+
+    def opened(seed: int, data_dir: Path | None) -> Benchmark:
+        made: Benchmark = open_plugin(group, name, entry.open, seed, data_dir)
+        require_has(group, name, made, *_NEEDED)
+        return made
+
+    return entry._replace(open=opened)

@@ -229,6 +229,8 @@ def none(*given):
 @pytest.mark.parametrize(
     ("group", "opened"),
     [
+        ("benchmarks", lambda: open_benchmark("mine", seed=1)),
+        ("environments", lambda: open_benchmark("mine", seed=1)),
         ("models", lambda: open_model("mine/any", "execution")),
         ("embedders", lambda: open_embedder("mine/any")),
         ("search", lambda: Searches("mine/world").open([])),

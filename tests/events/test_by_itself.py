@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -72,20 +71,18 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_example_of_the_readme_runs_as_it_is_printed_and_takes_forty_lines(tmp_path: Path) -> None:
+def test_the_example_of_the_readme_needs_the_log_alone_and_takes_at_most_forty_lines(
+    tmp_path: Path,
+) -> None:
     section = README.read_text(encoding="utf-8").split("## By itself\n")[1].split("\n## ")[0]
     [example] = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    assert len(example.splitlines()) <= 40
+    assert len(example.splitlines()) <= 40 and "mage_es.engine" not in example
     script = tmp_path / "bank.py"
     script.write_text(example, encoding="utf-8")
     env = {**os.environ, "TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, script], env=env, capture_output=True, text=True, check=True)
     # Three facts, and the log's own record of what it sealed.
-    assert done.stdout == "380 True {'events.jsonl': 4}\n"
-    [exported] = tmp_path.rglob("events.jsonl")
-    told = [json.loads(line) for line in exported.read_text(encoding="utf-8").splitlines()]
-    assert [each["type"] for each in told[:3]] == ["account.opened", "money.deposited", "money.withdrawn"]
-    assert [each["event"].get("cents") for each in told[:3]] == [None, 500, 120]
+    assert done.stdout == "380 True 4\n"
 
 
 def test_a_vocabulary_reads_its_own_types_and_names_those_of_another(path: Path, tmp_path: Path) -> None:

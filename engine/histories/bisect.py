@@ -8,7 +8,7 @@ Rules
       the former shows are removed one by one, then those that only the latter shows are added. So the answer flips
       because a memory appeared or disappeared, or because of something else that changed.
     - The price is known in advance, and replies on record cost nothing. New questions are recorded like those that
-      `effect` asks again (askings/again.py), so that the same call continues after a stop, and is free later. A flip
+      `effect` asks again (askings/reasking.py), so that the same call continues after a stop, and is free later. A flip
       that took calls to find is recorded with the two prompts around it.
 """
 
@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from mage_es.engine.agents.learner import course_of
-from mage_es.engine.askings.again import (
+from mage_es.engine.askings.reasking import (
     Replies,
     as_examined,
     asking_again,

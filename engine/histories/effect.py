@@ -5,7 +5,7 @@ Rules
     - What is asked again is recorded in a log of its own within the run: the plan without the memories, the calls, the
       verdict. Another `effect` pays nothing for it. The run's own log records the results, and its digests do not
       change.
-    - A reply that a log of the run has for the same request, by its hash, is not asked for again (askings/again.py).
+    - A reply that a log of the run has for the same request, by its hash, is not asked for again (askings/reasking.py).
     - A prompt is made on the state at which it was planned. One that this program would word differently is skipped,
       since its pair would differ in more than the memories.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.agents.learner import course_of
-from mage_es.engine.askings.again import Again, AskingAgain, asking_again, less, models_again, price_again
+from mage_es.engine.askings.reasking import Again, AskingAgain, asking_again, less, models_again, price_again
 from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.run.asking_price import AskingPrice

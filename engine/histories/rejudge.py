@@ -8,7 +8,7 @@ Rules
       Truncated, refused and empty answers are wrong, and no judge sees them. An opinion that is unreadable or missing
       counts as wrong, and is counted separately (askings/agreement.py).
     - An answer that the scorer left undecided does not count towards agreement: there is nothing to agree with.
-    - Only a judge costs calls. They are recorded where `effect` records what it asks again (askings/again.py), so
+    - Only a judge costs calls. They are recorded where `effect` records what it asks again (askings/reasking.py), so
       that the same call continues after a stop, and is free later; equal answers to one question are judged once.
     - Another scorer reads the reply of the question's last call, or the answer itself if it has no reply.
 """
@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.askings.again import Replies, asking_again, replies_of
 from mage_es.engine.askings.agreement import Agreement, JudgeCase, Opinion, agreement, opinion_so_far
+from mage_es.engine.askings.reasking import Replies, asking_again, replies_of
 from mage_es.engine.benchmarks.tasks.benchmark import Tasks
 from mage_es.engine.benchmarks.tasks.scorers import Scoring, name_of, require_scorer, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import parse

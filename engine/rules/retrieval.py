@@ -185,7 +185,7 @@ class Candidates:
     def nearest(self) -> float:
         """Return the cosine of the nearest memory of a case, -1 if there is none."""
         pools = chain.from_iterable(map(self._searched, get_args(Index)))
-        cases = ((pool, filter(partial(_is_case, pool.rows), pool.found())) for pool in pools)
+        cases = ((pool, filter(partial(is_case, pool.rows), pool.found())) for pool in pools)
         # By the cosine the first is the nearest.
         most = None if self._metric else 1
         return float(max((pool.cosine[row] for pool, rows in cases for row in islice(rows, most)), default=-1.0))
@@ -230,7 +230,7 @@ class Candidates:
         others = merge(*(ranked(pool, pool.found()) for pool in pools), key=nearest_first, reverse=True)
         for similarity, _, pool, row in chain(sorted(strategies, key=nearest_first, reverse=True), others):
             if self._is_left(pool, row, ()):
-                yield Hit(pool.rows.ids[row], similarity), _is_case(pool.rows, row)
+                yield Hit(pool.rows.ids[row], similarity), is_case(pool.rows, row)
 
     def _bundle(self, find: Find, most: Quotas) -> Bundle:
         success, failure = most
@@ -250,7 +250,7 @@ class Candidates:
         return hits
 
     def _is_left(self, pool: Pool, row: int, without: Collection[str]) -> bool:
-        is_near = pool.cosine[row] >= self._terms.floor or not _is_case(pool.rows, row)
+        is_near = pool.cosine[row] >= self._terms.floor or not is_case(pool.rows, row)
         return bool(is_near) and pool.rows.question_ids[row] not in without
 
     def _searched(self, index: Index) -> list[Pool]:
@@ -357,7 +357,7 @@ def _eligible(
             yielded.add(row)
             if similarity is cosine and cosine[row] < terms.least_similarity:
                 return  # and so is every row after it
-            is_strategy = not _is_case(rows, row)
+            is_strategy = not is_case(rows, row)
             if rows.ids[row] in left_out and not is_strategy:
                 continue
             # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
@@ -413,7 +413,7 @@ def _strategy_floors(rows: Slice) -> dict[int, float]:
     return floors
 
 
-def _is_case(rows: Slice, row: int) -> bool:
+def is_case(rows: Slice, row: int) -> bool:
     """Return whether this is a memory of one question, not a type strategy, whose text is unlike any question."""
     return rows.kinds[row] != "type_strategy"
 

@@ -21,10 +21,10 @@ from typing import NamedTuple, get_args
 import numpy as np
 
 from mage_es.engine.rules.floors import Floors
+from mage_es.engine.rules.retrieval import is_case
 from mage_es.engine.seams.embedder import Vector, Vectors
 from mage_es.engine.served.wording import EVERYDAY, shared, wrapped
 from mage_es.projections.memory import Index, Memory
-from mage_es.projections.slices import Slice
 
 _BLOCK = 4_096  # memories compared with a sample at once
 _MOST = 256
@@ -105,7 +105,7 @@ def sampled(memory: Memory, task_type: str, most: int) -> list[SampledCase]:
     """Return at most `most` memories of a task type's cases: those with the smallest ids, which are hashes, so this is
     a random sample that needs no seed."""
     slices = (memory.slice(index, task_type) for index in get_args(Index))
-    everything = ((rows.ids[row], rows, row) for rows in slices for row in range(len(rows.ids)) if _is_case(rows, row))
+    everything = ((rows.ids[row], rows, row) for rows in slices for row in range(len(rows.ids)) if is_case(rows, row))
     drawn = nsmallest(most, everything, key=itemgetter(0))
     return [
         SampledCase(rows.question_ids[row], memory.row(name).question, rows.vectors[row]) for name, rows, row in drawn
@@ -120,7 +120,7 @@ def nearest_of(memory: Memory, task_type: str, vectors: Vectors, question_ids: S
         places[name].append(place)
     nearest = np.full(len(question_ids), -1.0)
     for rows in (memory.slice(index, task_type) for index in get_args(Index)):
-        own = [row for row in range(len(rows.ids)) if _is_case(rows, row)]
+        own = [row for row in range(len(rows.ids)) if is_case(rows, row)]
         for first in range(0, len(own), _BLOCK):
             block = own[first : first + _BLOCK]
             similarity = rows.vectors[block] @ vectors.T
@@ -129,7 +129,3 @@ def nearest_of(memory: Memory, task_type: str, vectors: Vectors, question_ids: S
                     similarity[number, same] = -1.0
             nearest = np.maximum(nearest, similarity.max(axis=0))
     return [float(each) for each in nearest]
-
-
-def _is_case(rows: Slice, row: int) -> bool:
-    return rows.kinds[row] != "type_strategy"  # whose text is unlike any question

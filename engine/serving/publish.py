@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.askings.again import price_again
+from mage_es.engine.askings.reasking import price_again
 from mage_es.engine.commands import RecordDecided
 from mage_es.engine.config import Config, parse
 from mage_es.engine.decide import decide

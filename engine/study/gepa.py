@@ -13,7 +13,7 @@ Rules
       second question if it has none. A held-out question is never asked, and no reflection shows one to choose by.
     - A question that has a subject is left out: erasing the subject would not reach the instruction.
     - An instruction that quotes a guarded question counts as wrong on every question, and is asked with none.
-    - What is asked, answered and written is in the log of what is asked again (askings/again.py), and a request that
+    - What is asked, answered and written is in the log of what is asked again (askings/reasking.py), and a request that
       any log of the run has the reply to is not made again. So the same optimization, begun again after a stop, costs
       only what is left. The run's digests stay as they are.
 """
@@ -27,7 +27,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from mage_es.engine.askings.again import AskingAgain, as_examined, asking_again, less, models_again, planned_on
+from mage_es.engine.askings.reasking import AskingAgain, as_examined, asking_again, less, models_again, planned_on
 from mage_es.engine.courses import Finish
 from mage_es.engine.models.registry import open_model, require_models
 from mage_es.engine.rules.leaks import Guarded

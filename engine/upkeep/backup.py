@@ -1,11 +1,11 @@
 """The verbs `backup`, `restore` and `mirror`: copy a run's logs (its own and its exams') to a folder or a bucket, and
 back, those of one run or of all.
 
-    log/...             the objects of the run's log and its questions, see log_backup.py
+    log/...             the objects of the run's log and its questions, see `mage_es.events.care.backup`
     exams/<n>/log/...   those of each exam's
     effects/reasked/log/...     those of what `effect`, `bisect` and `mage_es.gepa` asked again
     log/past/log/...            those of the run that this one continues an empty key file, if tasks name subjects
-    whole/<n>           all objects of a complete backup with their hashes, see manifest.py
+    whole/<n>           all objects of a complete backup with their hashes, see `mage_es.events.care.manifest`
 
 Everything else in a run directory can be rebuilt from the logs and is not copied.
 """
@@ -22,12 +22,12 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.run.directory import Run, delete_run, require_name
-from mage_es.engine.upkeep.buckets import SCHEME, S3Objects
-from mage_es.engine.upkeep.log_backup import back_up, held, newest_head
-from mage_es.engine.upkeep.log_restore import restore as restore_log
-from mage_es.engine.upkeep.manifest import CompleteBackup, complete, item_of
-from mage_es.engine.upkeep.objects import FolderObjects, Objects, create_once
 from mage_es.events.care import verify_log
+from mage_es.events.care.backup import back_up, held, newest_head
+from mage_es.events.care.buckets import SCHEME, S3Objects
+from mage_es.events.care.manifest import CompleteBackup, complete, item_of
+from mage_es.events.care.objects import FolderObjects, Objects, create_once
+from mage_es.events.care.restore import restore as restore_log
 from mage_es.events.disk import LocalFileSystem, write_new
 from mage_es.events.disk.documents import Head
 from mage_es.events.disk.keys import key_file, no_keys

@@ -9,6 +9,7 @@ from pathlib import Path
 from mage_es.engine.run.directory import Run, list_runs
 from mage_es.engine.seams.clock import SYSTEM_CLOCK, Clock
 from mage_es.engine.seams.plugins import verb
+from mage_es.events.care.buckets import SCHEME
 from mage_es.events.errors import MageError
 
 EVERY_S = 60
@@ -17,7 +18,7 @@ EVERY_S = 60
 
 def is_mirrored(place: str) -> bool:
     """Tell whether a place is a bucket, or a folder of backups, and no run."""
-    return place.startswith("s3://") or any(Path(place).glob("*/whole"))
+    return place.startswith(SCHEME) or any(Path(place).glob("*/whole"))
 
 
 class Mirrored:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,7 +83,7 @@ def cosign_head(path: Path, witness: Signer, *, now: int, vocabulary: Vocabulary
 
 def kept_heads(path: Path) -> list[KeptHead]:
     """Return the signed heads beside a log, oldest first. Raises `LogDamaged` for a file that is not one."""
-    return [read_head_file(file) for file in head_files(LocalFileSystem(), Layout(path))]
+    return [read_head_file(file) for file in _files(LocalFileSystem(), Layout(path))]
 
 
 def read_head_file(file: Path) -> KeptHead:
@@ -118,7 +119,7 @@ class _Heads:
 
     def verify(self) -> HeadsVerdict:
         kept, fs, layout = [*self._also], LocalFileSystem(), Layout(self._path)
-        for file in head_files(fs, layout):
+        for file in _files(fs, layout):
             # An invalid file must not hide the others.
             try:
                 kept.append(read_head_file(file))
@@ -209,6 +210,13 @@ class _Heads:
         return "", 0
 
 
-def head_files(fs: FileSystem, layout: Layout) -> list[Path]:
+def back_up_heads(fs: FileSystem, layout: Layout, *, create: Callable[[str, bytes], None]) -> None:
+    """Store the signed heads of a log; one that has been cosigned since is another object."""
+    for file in _files(fs, layout):
+        data = fs.read(file)
+        create(f"heads/{file.stem}-{sha256(data).hexdigest()[:8]}.note", data)
+
+
+def _files(fs: FileSystem, layout: Layout) -> list[Path]:
     names = fs.names(layout.heads) if fs.exists(layout.heads) else []
     return [layout.heads / name for name in sorted(names) if _FILE.fullmatch(name)]

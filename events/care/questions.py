@@ -1,16 +1,18 @@
-"""Care of the questions beside a log: verifying their files, each by the hash that names it."""
+"""Care of the questions beside a log: verifying and backing up their files, each by the hash that names
+it."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mage_es.events.care.objects import Objects
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.layout import Layout
-from mage_es.events.errors import LogDamaged
+from mage_es.events.errors import LogDamaged, SequenceConflict
 from mage_es.events.facts import QuestionTypes, Vocabulary
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import files_of, golds_of, texts_of
@@ -55,6 +57,34 @@ def damaged_golds(fs: FileSystem, layout: Layout) -> Iterator[Path]:
     for file in _files(fs, layout):
         if file.parent == layout.golds and _FILE.fullmatch(_name(file)) and not _is_whole(fs.read(file), _name(file)):
             yield file
+
+
+def back_up_questions(
+    reader: LogReader,
+    fs: FileSystem,
+    layout: Layout,
+    objects: Objects,
+    *,
+    at: str,
+    store: Callable[[str, bytes], None],
+    gold: bool,
+) -> None:
+    """Store the files of a log's questions, without `gold` only the texts.
+
+    Raises `LogDamaged` for one that is not what was stored, `SequenceConflict` if the place already has the gold
+    answers.
+    """
+    if not gold and any(name.startswith(f"{at}golds/") for name in objects.names()):
+        raise SequenceConflict(
+            f"{objects.place} already holds the gold answers, from an earlier backup, and nothing there is deleted. "
+            "Back up without them to another place."
+        )
+    for stored, _ in _stored(reader):
+        texts, golds = files_of(layout, stored)
+        for file in (texts, golds) if gold and fs.exists(golds) else (texts,):
+            if not fs.exists(file) or not _is_whole(data := fs.read(file), _name(file)):
+                raise LogDamaged(f"{file} is missing or not the file that was stored: `mage-es verify RUN` names it.")
+            store(_name(file), data)
 
 
 def _stored(reader: LogReader) -> Iterator[tuple[Any, QuestionTypes]]:

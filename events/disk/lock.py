@@ -52,3 +52,15 @@ def watermark(fs: FileSystem, path: Path) -> int:
 def _mark(seq: int) -> bytes:
     number = b"%020d" % seq
     return b"%s %08x " % (number, google_crc32c.value(number))
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process of this machine is running, under any user."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # It runs as another user.
+    except PermissionError:
+        return True
+    return True

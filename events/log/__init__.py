@@ -22,7 +22,7 @@ is in at least one whole file. And because each segment's hash is an event in wh
 Opening a log for writing first *recovers* it (recovery.py). A crash can only leave an unfinished frame at the end of
 the last file: that tail was never acknowledged and moves to quarantine/. A seal that was interrupted is finished.
 Anything else is damage, for instance a broken frame with whole ones behind it, or a log that ends before HEAD. Then
-recovery changes nothing and raises `LogDamaged`; care/ can verify and repair, and engine/upkeep can restore a backup.
+recovery changes nothing and raises `LogDamaged`; care/ can verify, restore and repair.
 
 A reader (reader.py) takes no lock and writes nothing. It shows a fixed prefix up to its head until it is refreshed:
 segments, whose hash it compares before it parses them, then whole frames (tail.py). The last frame is withheld until
@@ -30,12 +30,13 @@ the watermark, HEAD or a later frame shows that it was synced, so a reader never
 could take back.
 
 Which module does what: writer.py appends and seals, recorded.py knows which facts exist, recovery.py makes a log whole,
-tail.py and reader.py read, markers.py names moments such as `iter-9`.
+tail.py and reader.py read, following.py waits for more, markers.py names moments such as `iter-9`.
 """
 
 from __future__ import annotations
 
+from mage_es.events.log.following import follow
 from mage_es.events.log.reader import LogReader
 from mage_es.events.log.writer import Appended, Head, Log, LogClock
 
-__all__ = ["Appended", "Head", "Log", "LogClock", "LogReader"]
+__all__ = ["Appended", "Head", "Log", "LogClock", "LogReader", "follow"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.upkeep.buckets import S3Objects
+from mage_es.events.care.buckets import S3Objects
 from tests.events.bucket import bucket
 from tests.hostile.backups import KINDS, backed_up, judge, objects_in
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,12 +11,22 @@ from typing import ClassVar
 
 import pytest
 
-from mage_es.events.care import plan_repair, repair_log, verify_heads, verify_log
-from mage_es.events.disk import Layout
+from mage_es.events.care import (
+    CompleteBackup,
+    back_up,
+    complete,
+    plan_repair,
+    repair_log,
+    restore,
+    verify_heads,
+    verify_log,
+)
+from mage_es.events.care.objects import FolderObjects
+from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.errors import UnknownEvent, UsageError
 from mage_es.events.facts import Draft, EmbeddingBytes, Event, SubjectText, Vocabulary
 from mage_es.events.facts.private import clear_vector, is_erased, marked
-from mage_es.events.log import Log, LogReader
+from mage_es.events.log import Log, LogReader, follow
 from mage_es.events.signing.heads import root_of
 from tests.events.samples import abandon, clock, judged
 
@@ -131,6 +140,17 @@ def test_what_is_recorded_once_is_not_looked_for_and_everything_else_is_found(pa
         assert list(log.append([fact(Deposited(account="ann", cents=101), 1)]).seqs) == [log.head.seq]
 
 
+def test_a_follower_stops_at_the_event_that_ends_a_log(path: Path) -> None:
+    with Log.open(path, clock=clock(), vocabulary=BANK) as log:
+        log.append([fact(BankClosed(reason="sold"))])
+
+    def wait() -> None:
+        raise AssertionError("nothing follows the end")
+
+    followed = [record.event for record in follow(path, since=1, wait=wait, vocabulary=BANK)]
+    assert BankClosed(reason="sold") in followed
+
+
 def test_a_private_field_and_the_vector_beside_it_are_sealed(path: Path) -> None:
     vector = b"\x00\x00\x80\x3f" * 64
     with Log.open(path, clock=clock(), vocabulary=BANK) as log:
@@ -156,11 +176,17 @@ def test_questions_need_types_for_them(path: Path) -> None:
 
 
 def test_care_takes_the_vocabulary_too(path: Path, tmp_path: Path) -> None:
+    fs, place = LocalFileSystem(), FolderObjects(tmp_path / "place", LocalFileSystem())
     assert verify_log(path, vocabulary=BANK).is_sound
     assert not verify_log(path).is_sound
     assert verify_heads(path, vocabulary=BANK).problems == ()
-    copy = shutil.copytree(path, tmp_path / "copy")
+    stored, copy = back_up(path, place, at="", fs=fs, vocabulary=BANK), tmp_path / "copy"
+    complete(place, stored.items)
+    assert restore(CompleteBackup(place), copy, at="", fs=fs, vocabulary=BANK) == stored.head
     assert root_of(copy, vocabulary=BANK) == root_of(path, vocabulary=BANK)
+    # What was a tail is sealed now, so that the two are compared record by record.
+    Log.open(path, clock=clock(), vocabulary=BANK).close()
+    assert back_up(path, place, at="", fs=fs, vocabulary=BANK).head.seq > stored.head.seq
     # With the file after it goes the record of a segment's hash: then its own events have to vouch for it.
     for file in copy.glob("wal/*.wal"):
         file.unlink()

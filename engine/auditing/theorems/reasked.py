@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import product
 from typing import NamedTuple
 
-from mage_es.engine.askings.again import place_of
+from mage_es.engine.askings.reasking import place_of
 from mage_es.engine.auditing.theorems.log import problems_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.check import Check

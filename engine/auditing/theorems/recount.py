@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mage_es.engine.agents.critic import judgement, unanswered
-from mage_es.engine.askings.again import Replies
+from mage_es.engine.askings.reasking import Replies
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Look, Move, Use, advance, begin
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.rules.ingredients import trimming_of

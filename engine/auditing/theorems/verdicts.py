@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.agents.learner import plan_answers
-from mage_es.engine.askings.again import names_again, replies_of
+from mage_es.engine.askings.reasking import names_again, replies_of
 from mage_es.engine.auditing.theorems.reasked import NAME as ASKED_AGAIN
 from mage_es.engine.auditing.theorems.reasked import AskedTogether, asked_again
 from mage_es.engine.auditing.theorems.recount import BOUND, CheckBasis, Recount

@@ -41,8 +41,8 @@ def log(
 
     Every event shown is on stable storage. With --json each line is a JSON document.
     """
-    from mage_es.engine.viewing.following import follow as follow_log
     from mage_es.events.log import LogReader
+    from mage_es.events.log.following import follow as follow_log
 
     found = settings.find_run(run)
     reader = LogReader(found.log_path)

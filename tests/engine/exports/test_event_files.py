@@ -19,7 +19,7 @@ from mage_es.engine.exports.event_files import FORMATS, export
 from mage_es.engine.exports.event_schema import arrow_schema, column_of
 from mage_es.engine.exports.meanings import meanings_of
 from mage_es.events.errors import LogDamaged, UsageError
-from mage_es.events.facts import plain
+from mage_es.events.facts import Event, Vocabulary, plain
 from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.segments import schema
@@ -35,6 +35,12 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.events.vocabulary.meanings import COMMON
 from tests.events.samples import clock, closed, completed, drafts, judged, remembered, write_log
+
+
+class Deposited(Event, frozen=True, kw_only=True, tag="money.deposited"):
+    account: str
+    cents: int
+
 
 VECTOR = struct.pack("<4f", 0.1, -2.0, math.inf, 1e-30)
 
@@ -213,3 +219,12 @@ def test_an_export_of_a_damaged_log_leaves_nothing(tmp_path: Path) -> None:
 def created() -> Draft:
     event = SkillCreated(skill="algebra", mastery=0.5, prompt_template="t", strategy="s")
     return Draft(event=event, iteration=-1, phase="open")
+
+
+def test_a_log_with_another_vocabulary_is_exported_too(tmp_path: Path) -> None:
+    bank = Vocabulary([Deposited])
+    with Log.create(tmp_path / "log", run="bank", clock=clock(), vocabulary=bank) as log:
+        log.append([Draft(event=Deposited(account="ann", cents=500), iteration=0, phase="log")])
+    everything(LogReader(tmp_path / "log", vocabulary=bank), tmp_path / "out", "jsonl")
+    first, *_ = map(json.loads, (tmp_path / "out" / "events.jsonl").read_text().splitlines())
+    assert first["type"] == "money.deposited" and first["event"] == {"account": "ann", "cents": 500}

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import mage_es
-from mage_es.engine.askings.again import asking_again
+from mage_es.engine.askings.reasking import asking_again
 from mage_es.engine.askings.requests import Requests
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.courses import Ask

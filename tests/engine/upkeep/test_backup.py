@@ -13,13 +13,13 @@ from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run, list_runs
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.upkeep.backup import backup, mirror, open_objects, restore
-from mage_es.engine.upkeep.manifest import complete, item_of
 from mage_es.engine.upkeep.memory import curate, memories
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.events.care import verify_log
+from mage_es.events.care.manifest import complete, item_of
 from mage_es.events.disk.keys import make_keys
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
 from mage_es.events.log import Log, LogReader

@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.engine.upkeep.log_backup import back_up
-from mage_es.engine.upkeep.log_restore import restore
-from mage_es.engine.upkeep.manifest import CompleteBackup, complete
-from mage_es.engine.upkeep.objects import FolderObjects
 from mage_es.events.care import cosign_head, repair_log, verify_heads, verify_log
+from mage_es.events.care.backup import back_up
 from mage_es.events.care.heads import KeptHead, kept_heads, read_head_file
+from mage_es.events.care.manifest import CompleteBackup, complete
+from mage_es.events.care.objects import FolderObjects
+from mage_es.events.care.restore import restore
 from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.log import Log, LogReader

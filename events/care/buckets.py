@@ -7,7 +7,7 @@ create with `If-None-Match: *`, which pyarrow's file system silently ignores.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mage_es.engine.upkeep.objects import Listed
+from mage_es.events.care.objects import Listed
 from mage_es.events.errors import PrerequisiteError, redacted
 
 SCHEME = "s3://"

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from mage_es.engine.upkeep.buckets import S3Objects
+from mage_es.events.care.buckets import S3Objects
 from mage_es.events.errors import PrerequisiteError
 from tests.events.bucket import bucket
 

@@ -24,10 +24,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.upkeep.manifest import Item, item_of
-from mage_es.engine.upkeep.objects import Listed, Objects, ObjectSource, create_once
 from mage_es.events import wal
-from mage_es.events.care.heads import head_files
+from mage_es.events.care.heads import back_up_heads
+from mage_es.events.care.manifest import Item, item_of
+from mage_es.events.care.objects import Listed, Objects, ObjectSource, create_once
+from mage_es.events.care.questions import back_up_questions
 from mage_es.events.disk.documents import RESTORE, Head, HeadNote, pack, unpack
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
@@ -36,7 +37,6 @@ from mage_es.events.facts import Record, Vocabulary
 from mage_es.events.log.reader import LogReader
 from mage_es.events.log.recovery import read_format
 from mage_es.events.log.tail import Tail
-from mage_es.events.segments.questions import files_of
 from mage_es.events.segments.sealed import SealedEvents
 from mage_es.events.wal.bodies import FrameReader
 
@@ -94,7 +94,9 @@ def newest_head(objects: ObjectSource, found: Held, *, at: str) -> HeadNote:
     return note
 
 
-def back_up(path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool = True) -> Stored:
+def back_up(
+    path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool = True, vocabulary: Vocabulary | None = None
+) -> Stored:
     """Store what is new in the log in the folder `path` under the prefix `at`, with or without `gold` answers.
 
     Objects already there are compared, by size and MD5 if the place knows it, else by reading them; damaged segments,
@@ -104,20 +106,22 @@ def back_up(path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool
     the log, or a head of it in the place, is not what was written; `PrerequisiteError` if the log has no event yet or
     the place cannot be used.
     """
-    return _Backup(path, objects, at, fs, gold=gold).run()
+    return _Backup(path, objects, at, fs, gold=gold, vocabulary=vocabulary or Vocabulary.default).run()
 
 
 class _Backup:
-    def __init__(self, path: Path, objects: Objects, at: str, fs: FileSystem, *, gold: bool) -> None:
+    def __init__(
+        self, path: Path, objects: Objects, at: str, fs: FileSystem, *, gold: bool, vocabulary: Vocabulary
+    ) -> None:
         self._fs = fs
         self._gold = gold
-        self._vocabulary = Vocabulary.default
+        self._vocabulary = vocabulary
         self._objects = objects
         self._at = at
         self._layout = Layout(path)
         self._about, start = read_format(fs, self._layout)
         self._tail = Tail(fs, self._layout, start)
-        self._sealed = SealedEvents(fs, self._layout, self._vocabulary)
+        self._sealed = SealedEvents(fs, self._layout, vocabulary)
         self._listed: dict[str, Listed] = {}
         self._items: list[Item] = []
         self._new = 0
@@ -137,14 +141,14 @@ class _Backup:
         before = self._newest_head(found)
         self._require_same_history(found, before)
         # Questions, tail, segments, head: in this order an interruption leaves no head without what it names.
-        self._store_questions()
+        reader = LogReader(self._layout.path, self._fs, vocabulary=self._vocabulary, opened=False)
+        back_up_questions(
+            reader, self._fs, self._layout, self._objects, at=self._at, store=self._store, gold=self._gold
+        )
         self._store_tail(found)
         for span in self._tail.listing.segments:
             self._store_segment(span)
-        for file in head_files(self._fs, self._layout):
-            data = self._fs.read(file)
-            # One that has been cosigned since is another object.
-            self._store(f"heads/{file.stem}-{hashlib.sha256(data).hexdigest()[:8]}.note", data)
+        back_up_heads(self._fs, self._layout, create=self._store)
         self._create(head_name(head.seq), pack(HeadNote(seq=head.seq, chain=head.chain)))
         return Stored(head, self._new, self._bytes, tuple(self._items))
 
@@ -197,26 +201,6 @@ class _Backup:
             f"{self._objects.place} {what}: {self._layout.path} is an older copy, or a copy that went on by itself. "
             "Restore the backup and go on with that, or back this one up to another place."
         )
-
-    def _store_questions(self) -> None:
-        """Store the files of the log's questions, each named by its hash; without gold answers only the texts."""
-        if not self._gold and any(name.startswith(f"{self._at}golds/") for name in self._listed):
-            raise SequenceConflict(
-                f"{self._objects.place} already holds the gold answers, from an earlier backup, and nothing there is "
-                "deleted. Back up without them to another place."
-            )
-        if not (types := self._vocabulary.questions):
-            return
-        reader = LogReader(self._layout.path, self._fs, opened=False)
-        for stored in reader.of(types.stored, since=1):
-            texts, golds = files_of(self._layout, stored)
-            for file in (texts, golds) if self._gold and self._fs.exists(golds) else (texts,):
-                data = self._fs.read(file) if self._fs.exists(file) else b""
-                if hashlib.sha256(data).hexdigest() != file.stem:
-                    raise LogDamaged(
-                        f"{file} is missing or not the file that was stored: `mage-es verify RUN` names it."
-                    )
-                self._store(f"{file.parent.name}/{file.name}", data)
 
     def _store_tail(self, found: Held) -> None:
         # An object ends with its write-ahead file, so that no segment cuts one in two.

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.upkeep.buckets import S3Objects
-from mage_es.engine.upkeep.log_backup import Stored, back_up
-from mage_es.engine.upkeep.log_restore import restore
-from mage_es.engine.upkeep.manifest import CompleteBackup, complete
-from mage_es.engine.upkeep.objects import FolderObjects, Objects
 from mage_es.events import wal
+from mage_es.events.care.backup import Stored, back_up
+from mage_es.events.care.buckets import S3Objects
+from mage_es.events.care.manifest import CompleteBackup, complete
+from mage_es.events.care.objects import FolderObjects, Objects
+from mage_es.events.care.restore import restore
 from mage_es.events.disk import Layout, LocalFileSystem, write_new
 from mage_es.events.disk.documents import HeadNote, pack
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, WriterPoisoned

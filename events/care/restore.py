@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mage_es.engine.upkeep.log_backup import FORMAT
-from mage_es.engine.upkeep.manifest import CompleteBackup
+from mage_es.events.care.backup import FORMAT
+from mage_es.events.care.manifest import CompleteBackup
 from mage_es.events.care.questions import verify_questions
 from mage_es.events.care.verify import verify_log
 from mage_es.events.disk.documents import Head
 from mage_es.events.disk.filesystem import FileSystem, write_new
 from mage_es.events.disk.layout import Layout
 from mage_es.events.errors import LogDamaged, PrerequisiteError
+from mage_es.events.facts import Vocabulary
 
 _FILE = re.compile(r"(seg|questions|golds|heads)/([0-9a-f-]+?)(?:-[0-9a-f]{8})?((?:\.vec)?\.parquet|\.note)")
 """An object that is one file of the log; the last digits of a segment's and of a head's say which bytes it has."""
@@ -20,7 +21,9 @@ _TAIL = re.compile(r"tail/(\d{20})")
 _HEAD = re.compile(r"head/\d{20}")
 
 
-def restore(backed_up: CompleteBackup, path: Path, *, at: str, fs: FileSystem) -> Head:
+def restore(
+    backed_up: CompleteBackup, path: Path, *, at: str, fs: FileSystem, vocabulary: Vocabulary | None = None
+) -> Head:
     """Rebuild the log that a backup holds under the prefix `at`, in the new folder `path`.
 
     Raises `LogDamaged` if an object is missing or damaged; then the folder is useless. Raises `PrerequisiteError`.
@@ -42,7 +45,7 @@ def restore(backed_up: CompleteBackup, path: Path, *, at: str, fs: FileSystem) -
     write_new(fs, layout.wal(min(tail)), [tail[first] for first in sorted(tail)])
     # FORMAT last: until then the folder is not a log, and a broken restore cannot be mistaken for one.
     write_new(fs, layout.format, backed_up.read(at + FORMAT))
-    verdict, questions = verify_log(path, fs), verify_questions(path, fs)
+    verdict, questions = verify_log(path, fs, vocabulary=vocabulary), verify_questions(path, fs, vocabulary=vocabulary)
     found = [f"{f.file.name}, events {f.first} to {f.last}: {f.problem}" for f in verdict.findings]
     if problems := "; ".join(found or questions.problems):
         raise LogDamaged(f"{backed_up.place} does not hold an intact log: {problems}. Use another backup.")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.disk.layout import Layout
-from mage_es.events.facts import Record, SegmentSealed
+from mage_es.events.disk.lock import is_running
+from mage_es.events.facts import Record, SegmentSealed, Vocabulary
 from mage_es.events.log.reader import LogReader
 from mage_es.events.segments.batches import Reads
 
@@ -22,14 +22,16 @@ def follow(
     *,
     since: int,
     wait: Callable[[], None],
+    fs: FileSystem | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> Iterator[Record]:
     """Yield the records from `since` on as they become durable; `wait` is called whenever there are no new ones.
 
     Ends when an event that ends the log is recorded; `wait` may raise to end it sooner. Raises `UsageError` (not a
     log), `LogDamaged`.
     """
-    fs, layout = LocalFileSystem(), Layout(path)
-    reader, searched, has_end = LogReader(path), 0, False
+    fs, layout = fs or LocalFileSystem(), Layout(path)
+    reader, searched, has_end = LogReader(path, fs, vocabulary=vocabulary), 0, False
     ends: Reads = {cls: () for cls in reader.vocabulary.ends}
     while True:
         # Only what is new is searched, so following a long run stays cheap.
@@ -57,16 +59,4 @@ def _is_abandoned(fs: FileSystem, layout: Layout) -> bool:
     # The machine has restarted since: that process is gone, even if its pid is in use again.
     if found[2].decode() != fs.boot_id():
         return True
-    return not _is_running(int(found[1]))
-
-
-def _is_running(pid: int) -> bool:
-    """Return whether a process of this machine is running, under any user."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    # It runs as another user.
-    except PermissionError:
-        return True
-    return True
+    return not is_running(int(found[1]))

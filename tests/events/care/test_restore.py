@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.upkeep.log_backup import back_up
-from mage_es.engine.upkeep.log_restore import restore
-from mage_es.engine.upkeep.manifest import CompleteBackup, complete, item_of
-from mage_es.engine.upkeep.objects import FolderObjects
 from mage_es.events.care import verify_log
+from mage_es.events.care.backup import back_up
+from mage_es.events.care.manifest import CompleteBackup, complete, item_of
+from mage_es.events.care.objects import FolderObjects
+from mage_es.events.care.restore import restore
 from mage_es.events.disk import Head, LocalFileSystem
 from mage_es.events.errors import LogDamaged, PrerequisiteError
 from mage_es.events.log import Log, LogReader

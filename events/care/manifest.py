@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.upkeep.objects import Objects, ObjectSource, create_once
+from mage_es.events.care.objects import Objects, ObjectSource, create_once
 from mage_es.events.disk.documents import pack, unpack
 from mage_es.events.errors import LogDamaged, PrerequisiteError
 

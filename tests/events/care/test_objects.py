@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.upkeep.buckets import S3Objects
-from mage_es.engine.upkeep.objects import FolderObjects, Objects, create_once
+from mage_es.events.care.buckets import S3Objects
+from mage_es.events.care.objects import FolderObjects, Objects, create_once
 from mage_es.events.disk import LocalFileSystem
 from mage_es.events.errors import PrerequisiteError, SequenceConflict
 from tests.events.bucket import bucket

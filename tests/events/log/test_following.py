@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.viewing.following import follow
 from mage_es.events import wal
 from mage_es.events.disk import Layout, LocalFileSystem
-from mage_es.events.log import Log, LogReader
+from mage_es.events.log import Log, LogReader, follow
 from mage_es.events.vocabulary import MAGE_ES, Draft, RunFinished
 from mage_es.events.wal.bodies import body_of
 from tests.events.samples import abandon, clock, judged
@@ -108,7 +107,7 @@ def test_a_writer_that_was_killed_after_the_end_of_its_run_is_not_waited_for(tmp
     text = (
         "import os, sys; from pathlib import Path\n"
         "from mage_es.events.log import Log\n"
-        "from tests.engine.viewing.test_following import finished, judged\n"
+        "from tests.events.log.test_following import finished, judged\n"
         "log = Log.create(Path(sys.argv[1]), run='r1', clock=lambda: 0)\n"
         "log.append([judged(1), finished()]); os._exit(9)"
     )

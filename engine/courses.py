@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, TypeVar
 
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.model import Request, asked_again, reason_of
+from mage_es.engine.seams.model import Request, reason_of, request_after
 from mage_es.events.vocabulary import (
     BundleTrimmed,
     CallFailed,
@@ -104,7 +104,7 @@ def reply_to(move: Ask, *, most: int) -> Generator[Move, Fact, ModelCalled | Bun
     """Ask, and ask once more if the reply was truncated (now with `most` tokens) or empty; return the last reply. If
     the prompt does not fit, return a trimming instead."""
     fact = yield move
-    if isinstance(fact, ModelCalled) and (request := asked_again(move.request, fact, most=most)):
+    if isinstance(fact, ModelCalled) and (request := request_after(move.request, fact, most=most)):
         # The prompt fitted before: nothing is left out to make room for a longer reply.
         again = yield move._replace(request=request, attempt=move.attempt + 1, droppable=(), is_spare=True)
         fact = again if isinstance(again, ModelCalled) else fact

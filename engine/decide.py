@@ -43,7 +43,7 @@ from mage_es.engine.commands import (
 from mage_es.engine.rules.authoring import evolve
 from mage_es.engine.rules.leaks import without_leaks
 from mage_es.engine.rules.ontology import induce_ontology
-from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.phases import phase_drafts
 from mage_es.engine.rules.quarantine import curate
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import take_snapshot
@@ -100,7 +100,7 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
         case RecordDecided():
             return list(command.drafts)
         case CompletePhase():
-            return marked(command.iteration, command.phase, ())
+            return phase_drafts(command.iteration, command.phase, ())
         case LearnFromEpisodes():
             return learn_from_episodes(setting, state, command)
         case LearnFromAnswers():

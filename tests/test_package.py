@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import mage_es
-from mage_es.engine.verbs.forms import typed
+from mage_es.engine.verbs.decorators import typed
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +93,7 @@ def test_a_run_evolves_and_is_examined_asked_replayed_and_verified_with_paths_as
 
 OWN = """
 import mage_es
-from mage_es.engine.verbs.forms import typed
+from mage_es.engine.verbs.decorators import typed
 
 TASKS = [mage_es.Task(question=f"How much is {a} plus {b}?", answer=a + b) for a in range(3, 8) for b in range(6)]
 
@@ -146,7 +146,7 @@ def test_own_tasks_are_a_list_and_their_scorer_a_function_that_other_processes_f
 
 SOURCE = """
 import mage_es
-from mage_es.engine.verbs.forms import typed
+from mage_es.engine.verbs.decorators import typed
 
 class Sums:
     name, licence, task_type_source, data_sha256 = "my-sums", "mine", "metadata", "1"

@@ -29,7 +29,7 @@ from mage_es.engine.rules.bandits import posterior_of, rewarded, update_of
 from mage_es.engine.rules.briefing import teacher_knowledge
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.new_memories import CASE, GUESS, Met, TimesGiven, capped, is_guess, new_memory, reasoning_of
-from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.phases import phase_drafts
 from mage_es.engine.rules.probation import count_tosses
 from mage_es.engine.rules.recall import compare
 from mage_es.engine.rules.reproof import reproved
@@ -79,7 +79,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *_action_recipes(setting, state, command.iteration, verdicts),
         *revised_types(setting, state, command.iteration, command.doubtful),
     ]
-    return marked(command.iteration, "update", events, is_numbered=True)
+    return phase_drafts(command.iteration, "update", events, is_numbered=True)
 
 
 def _mastery(

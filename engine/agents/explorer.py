@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mage_es.engine.commands import Explored, LearnFromEpisodes
 from mage_es.engine.rules.action_recipes import harvest_recipes
 from mage_es.engine.rules.patterns import abstract_patterns
-from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.phases import phase_drafts
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.trajectories import Trajectory, trajectory_of
@@ -45,7 +45,7 @@ def learn_from_episodes(setting: Setting, state: State, command: LearnFromEpisod
         *abstract_patterns(trajectories, state.patterns, iteration=command.iteration, phase="explore"),
         *harvest_recipes(trajectories, state.graph, iteration=command.iteration, phase="explore"),
     ]
-    return marked(command.iteration, "explore", events, is_numbered=True)
+    return phase_drafts(command.iteration, "explore", events, is_numbered=True)
 
 
 def _environment(state: State, explored: Sequence[Explored], trajectories: Sequence[Trajectory]) -> Iterator[Event]:

@@ -13,7 +13,7 @@ from mage_es.engine.briefs import FailureCase, NavigatorBrief, NavigatorReply, S
 from mage_es.engine.commands import PlanIteration
 from mage_es.engine.rules.briefing import Detail, clipped, fitted, teacher_knowledge
 from mage_es.engine.rules.curriculum import learnable
-from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.phases import phase_drafts
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.reproof import recorded_sample
 from mage_es.engine.rules.setting import Setting
@@ -41,7 +41,7 @@ def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
         planned = IterationPlanned(
             iteration=iteration, frontier=(), brief="", epoch=epoch, fresh=again, revisits=(), repeats=again
         )
-        return marked(iteration, "plan", [planned])
+        return phase_drafts(iteration, "plan", [planned])
     open_failures = sorted(state.questions.open_failures(), key=lambda name: (_last_asked(state, name), name))
     revisit_count = min(config.revisit_cap, config.pool // 2, len(open_failures))
     asked = state.questions.times_fresh()
@@ -59,7 +59,7 @@ def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
         revisits=tuple(revisits),
         repeats=tuple(question for question in fresh if asked[question]),
     )
-    return marked(iteration, "plan", [planned])
+    return phase_drafts(iteration, "plan", [planned])
 
 
 def navigator_brief(

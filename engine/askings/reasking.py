@@ -177,7 +177,7 @@ def less(world: World, state: State, planned: QuestionPlanned, removed: Set[str]
     return msgspec.structs.replace(planned, prompt_sha256=digest, spans=spans, seen="")
 
 
-def pending_course(world: World, state: State, again: Again, replies: Replies, *, has_judge: bool) -> PendingCourse:
+def reasked_course(world: World, state: State, again: Again, replies: Replies, *, has_judge: bool) -> PendingCourse:
     """Return the course of a plan, up to its first move that is not on record."""
     planned = again.planned
 
@@ -278,7 +278,7 @@ class AskingAgain(NamedTuple):
         world, book = self.world, self.book
         pending, meant, ends = list[PendingCourse](), dict[int, Again](), dict[int, Finish]()
         for again in wanted:
-            course = pending_course(world, state, again, book.replies, has_judge="judge" in self.clients)
+            course = reasked_course(world, state, again, book.replies, has_judge="judge" in self.clients)
             pending.append(course)
             meant[id(course.course)] = again
         setting, sandbox = world.setting, Sandbox()

@@ -11,7 +11,7 @@ import msgspec
 
 from mage_es.engine.run.directory import Run, as_run, clock
 from mage_es.engine.run.exams import ExamRecord, exam_records
-from mage_es.engine.verbs.forms import typed
+from mage_es.engine.verbs.decorators import typed
 from mage_es.events.care import cosign_head
 from mage_es.events.care.heads import kept_heads, verify_heads
 from mage_es.events.errors import LogDamaged, UsageError, nearest

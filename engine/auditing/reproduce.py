@@ -36,7 +36,7 @@ from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import ModelFault
 from mage_es.engine.seams.model import Model, reply_of
 from mage_es.engine.seams.spec import is_embedded
-from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError
 
 SHARE = 0.05

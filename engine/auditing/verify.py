@@ -44,7 +44,7 @@ from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.plugins import load, open_plugin, plugins
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
 from mage_es.events.care import verify_heads, verify_log, verify_questions

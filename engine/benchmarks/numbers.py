@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
 from mage_es.engine.seams.benchmark import Verdict
-from mage_es.engine.seams.extraction import final_answer, marked, only_names, refuses, said, trimmed
+from mage_es.engine.seams.extraction import final_answer, marked_answers, only_names, refuses, said, trimmed
 
 # A number in it would be copied: SmolLM2-135M did so in three of seven replies.
 ANSWER_FORMAT = 'Finish with a line that has "#### <>" and then the number alone.'
@@ -77,7 +77,7 @@ def number_in(reply: str) -> str:
     which a judge can still read.
     """
     text = said(reply, marks)
-    contents = [content for content in marked(text, marks) if not only_names(_undressed(content))]
+    contents = [content for content in marked_answers(text, marks) if not only_names(_undressed(content))]
     for content in contents:
         if (found := number_of(content)) is not None:
             return found

@@ -47,7 +47,7 @@ from mage_es.engine.run.exams import ExamRecord, exam_records
 from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.model import chat_of
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.engine.worth.memories import ids_of, item_in, text_of, things_of
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import PrerequisiteError

@@ -32,7 +32,7 @@ from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.world import baseline_of, first_event
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import chat_of
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Mapping
 from itertools import pairwise
 
-from mage_es.events.facts.form import Event, Part
+from mage_es.events.facts.event import Event, Part
 
 
 def meanings_of(cls: type[Event] | type[Part], common: Mapping[str, str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from mage_es.engine.exports.event_files import new_folder
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.questions import stored_questions
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 

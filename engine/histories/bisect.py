@@ -30,9 +30,9 @@ from mage_es.engine.askings.reasking import (
     less,
     models_again,
     names_again,
-    pending_course,
     planned_on,
     price_again,
+    reasked_course,
     replies_of,
 )
 from mage_es.engine.config import parse
@@ -49,7 +49,7 @@ from mage_es.engine.run.world import World, first_event, reopen_world, require_o
 from mage_es.engine.seams.benchmark import Benchmark, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
-from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import IterationRow
 from mage_es.engine.worth.memories import MemoryItem, item_in
@@ -402,7 +402,7 @@ class _Search:
     def _look_up(self, link: _Link, state: State) -> bool:
         """Return whether the answer to a prompt is on record; if so, take it from there."""
         again = as_examined(link.planned, link.seq)
-        pending = pending_course(self.world, state, again, self._replies, has_judge=self._has_judge)
+        pending = reasked_course(self.world, state, again, self._replies, has_judge=self._has_judge)
         move = pending.move
         while isinstance(move, Grade):
             verdict = scored(self.world.benchmark, move.question, move.reply)

@@ -27,7 +27,7 @@ from mage_es.engine.run.exams import exam_records, read_exam
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.served.frozen import freeze
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.engine.worth.memories import MemoryItem, item_in, kind_of, others_of, sort_of, thing_of
 from mage_es.engine.worth.worth import PairedNumbers, paired_numbers
 from mage_es.events.errors import UsageError, nearest

@@ -29,7 +29,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Model
-from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.worth.effect import Without, asked_without, to_ask
 from mage_es.engine.worth.memories import MemoryItem, full_id
 from mage_es.engine.worth.worth import EffectRow, MemoryGroup, OnRecord, on_record, reasked_in

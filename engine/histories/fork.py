@@ -27,8 +27,8 @@ from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import open_world
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.beginning import store_questions
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.engine.verbs.evolve import data_from_python
-from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.preflight import room_for_briefs
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log.markers import mark_of

@@ -21,7 +21,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.evals import read_eval, said_to
 from mage_es.engine.histories.diff import AnswersDiff, answers_diff
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:  # the extra need not be installed

@@ -25,7 +25,7 @@ from mage_es.engine.run.questions import recorded_benchmark
 from mage_es.engine.run.world import open_world, templates_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.beginning import begin_at_once
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.events.log.markers import mark_of
 from mage_es.events.vocabulary import RunMerged
 

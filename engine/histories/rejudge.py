@@ -42,7 +42,7 @@ from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.engine.session.judge import template_of
-from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader

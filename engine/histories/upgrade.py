@@ -32,10 +32,10 @@ from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Model
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.evolve import begin
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamReport
-from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.preflight import require_served
 from mage_es.engine.verbs.resume import aresume
 from mage_es.events.errors import BudgetReached, LogError, PrerequisiteError, UsageError

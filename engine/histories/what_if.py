@@ -58,7 +58,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Model
-from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.worth.effect import LEAST_PAIRS, Without, to_ask_all
 from mage_es.engine.worth.memories import bare_setting, full_id
 from mage_es.engine.worth.worth import OnRecord, on_record

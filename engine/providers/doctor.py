@@ -44,7 +44,7 @@ from mage_es.engine.seams.benchmark import Question, Verdict, extract_of
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.faults import Fault, ModelFault, shortened
 from mage_es.engine.seams.metering import Metered
-from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request, asked_again, reason_of
+from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request, reason_of, request_after
 from mage_es.engine.seams.replies import read_reply
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.engine.session.call import typed_request
@@ -295,7 +295,7 @@ async def _replies(
             while again and len(said) < 2:
                 try:
                     said.append(reply := await model.complete(again))
-                    again = asked_again(again, reply, most=RAISE * again.max_tokens)
+                    again = request_after(again, reply, most=RAISE * again.max_tokens)
                 except ModelFault as error:
                     said.append(error.fault)
                     again = again if error.fault.kind == "no_room" else None

@@ -20,7 +20,7 @@ from mage_es.engine.briefs import (
 from mage_es.engine.commands import Authored, CheckedTools, Evolve
 from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.rules.new_memories import Met, capped, new_memory, tells_nothing
-from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.phases import phase_drafts
 from mage_es.engine.rules.retrieval_recipes import author_recipe
 from mage_es.engine.rules.rotation import AUTHORED, FAILED, NOTHING, UNREADABLE, ActionTurn, Written
 from mage_es.engine.rules.setting import Setting
@@ -91,7 +91,7 @@ def evolve(setting: Setting, state: State, command: Evolve) -> list[Draft]:
         newly_observed=tuple(sorted(observed - set(state.coverage.observed()))),
     )
     written = _Writing(setting, state, command).events()
-    return marked(command.iteration, "evolve", (selected, *written), is_numbered=True)
+    return phase_drafts(command.iteration, "evolve", (selected, *written), is_numbered=True)
 
 
 class _Writing:

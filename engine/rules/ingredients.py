@@ -46,24 +46,29 @@ Near = TypeVar("Near", bound=_Near)
 
 
 def sections_of(
-    state: State, planned: QuestionPlanned, *, answer_format: str = "", is_bare: bool = False, has_cases: bool = True
+    state: State,
+    planned: QuestionPlanned,
+    *,
+    answer_format: str = "",
+    answers_only: bool = False,
+    has_cases: bool = True,
 ) -> list[Section]:
     """Return the sections that the plan names, from what most questions share to what is specific to this one.
 
-    Examples end as `answer_format` says; episodes have none. `is_bare` is whether the reply must not reason: then a
-    skill's instruction, which says how to, is omitted. Without `has_cases`, the cases are shown as turns instead.
+    Examples end as `answer_format` says; episodes have none. `answers_only` is whether the reply must not reason: then
+    a skill's instruction, which says how to, is omitted. Without `has_cases`, the cases are shown as turns instead.
     """
-    skill = Section("Skill", skill_quotes(state, planned, is_bare=is_bare), is_note=True)
+    skill = Section("Skill", skill_quotes(state, planned, answers_only=answers_only), is_note=True)
     found = _retrieved(state, planned, answer_format)
     return [each for each in (skill, *found) if each.quotes and (has_cases or each.title not in CASES)]
 
 
 def demonstrations_of(
-    state: State, planned: QuestionPlanned, *, answer_format: str, is_bare: bool
+    state: State, planned: QuestionPlanned, *, answer_format: str, answers_only: bool
 ) -> list[Demonstration]:
-    """Return the cases of a plan as turns, the nearest last; with `is_bare` only their answers."""
+    """Return the cases of a plan as turns, the nearest last; with `answers_only` only their answers."""
     rows = [_row_to_show(state, hit.memory_id, hit.answer_of) for hit in nearest_last(planned.memories)]
-    return as_turns(rows, answer_format=answer_format, is_bare=is_bare)
+    return as_turns(rows, answer_format=answer_format, answers_only=answers_only)
 
 
 def as_lines(cases: Iterable[Demonstration]) -> list[Demonstration]:
@@ -75,18 +80,18 @@ def nearest_last(hits: Sequence[Near]) -> list[Near]:
     return sorted(reversed(hits), key=lambda hit: hit.similarity)
 
 
-def as_turns(rows: Iterable[MemoryRow], *, answer_format: str, is_bare: bool) -> list[Demonstration]:
+def as_turns(rows: Iterable[MemoryRow], *, answer_format: str, answers_only: bool) -> list[Demonstration]:
     """Return the cases among memories as turns, in order."""
     return [
         Demonstration(f"memory/{case.memory_id}", case.question, worked(case.reasoning, case.answer, answer_format))
-        for case in cases_of(rows, is_bare=is_bare)
+        for case in cases_of(rows, answers_only=answers_only)
     ]
 
 
-def cases_of(rows: Iterable[MemoryRow], *, is_bare: bool) -> list[CaseParts]:
-    """Return the cases among memories, in order; `is_bare`, without their reasoning."""
+def cases_of(rows: Iterable[MemoryRow], *, answers_only: bool) -> list[CaseParts]:
+    """Return the cases among memories, in order; `answers_only`, without their reasoning."""
     return [
-        CaseParts(row.memory_id, row.question, "" if is_bare else _reasoning(row), row.answer)
+        CaseParts(row.memory_id, row.question, "" if answers_only else _reasoning(row), row.answer)
         for row in rows
         if row.outcome != "principle" and row.kind != "type_strategy"
     ]
@@ -119,7 +124,7 @@ def tool_outcome(tool: ToolAuthored, *, arguments: str, result: str, problem: st
     return Section("Tool result", [Quote(f"tool/{tool.tool_id}", "\n".join(lines))])
 
 
-def skill_quotes(state: State, planned: QuestionPlanned, *, is_bare: bool = False) -> list[Quote]:
+def skill_quotes(state: State, planned: QuestionPlanned, *, answers_only: bool = False) -> list[Quote]:
     """Return the instruction of the question's skill, and the approach of whichever skill guides."""
     if planned.is_bare:
         return []
@@ -128,7 +133,7 @@ def skill_quotes(state: State, planned: QuestionPlanned, *, is_bare: bool = Fals
     if not guide:  # a baseline exercises no skill
         return []
     # The instruction stays the skill's own, as it says how this kind of answer is given; only the approach is borrowed.
-    own = [] if is_bare else _labelled("Instruction", state.slots.prompt_template(planned.skill))
+    own = [] if answers_only else _labelled("Instruction", state.slots.prompt_template(planned.skill))
     approach = _labelled("Approach", state.slots.strategy(guide))
     named = ((guide, [*own, *approach]),) if guide == planned.skill else ((planned.skill, own), (guide, approach))
     return [Quote(f"skill/{skill}", "\n".join(lines)) for skill, lines in named if lines]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from mage_es.engine.briefs import AuthoredSkill, OntologyReply
 from mage_es.engine.commands import InduceOntology
 from mage_es.engine.rules.leaks import Guarded
-from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.phases import phase_drafts
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import Draft, EdgeAdded, EdgeRefused, Event, SkillCreated, TaskTypeCreated
 from mage_es.projections.fold import State
@@ -41,7 +41,7 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
     events += [induced.get(name) or TaskTypeCreated(task_type=name, description=said.get(name, "")) for name in known]
     events += _ordering(skills, created)
     events += _resolving(skills, set(known))
-    return marked(-1, "open", events)
+    return phase_drafts(-1, "open", events)
 
 
 def active_skills(skills: Iterable[str]) -> list[str]:

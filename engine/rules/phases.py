@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from mage_es.events.vocabulary import Draft, Event, Phase, PhaseCompleted
 
 
-def marked(iteration: int, phase: Phase, events: Iterable[Event], *, is_numbered: bool = False) -> list[Draft]:
+def phase_drafts(iteration: int, phase: Phase, events: Iterable[Event], *, is_numbered: bool = False) -> list[Draft]:
     """Return the drafts of events with the phase's mark at their end.
 
     `is_numbered` gives each event its position as ordinal, if two of one type may be about the same subject.

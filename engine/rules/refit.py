@@ -27,8 +27,8 @@ from mage_es.projections.fold import State
 def to_refit(setting: Setting, state: State, iteration: int) -> list[str]:
     """Return the anchors that become cases in the snapshot of an iteration."""
     config = setting.config
-    is_bare = (setting.is_labelled or setting.is_short) and not setting.has_episodes
-    if not (config.cases and is_bare and is_last(setting, iteration)) or setting.is_served or setting.reproof:
+    is_terse = (setting.is_labelled or setting.is_short) and not setting.has_episodes
+    if not (config.cases and is_terse and is_last(setting, iteration)) or setting.is_served or setting.reproof:
         return []
     old, scores = outdated(setting, state, iteration), state.scores
     asked = (name for name in setting.anchors if scores.last_asked(name) is not None)

@@ -62,10 +62,10 @@ class Route:
         quotes = [Quote(f"search/{title}", f"{title}: {text[:PASSAGE]}") for title, text in pages.items()]
         self._found = Section("Found", quotes)
 
-    def shown(self, *, is_bare: bool = False, has_cases: bool = True) -> list[Section]:
+    def shown(self, *, answers_only: bool = False, has_cases: bool = True) -> list[Section]:
         """Return the sections of the current plan; see `sections_of`."""
         form = self.setting.example_format
-        return sections_of(self.state, self.planned, answer_format=form, is_bare=is_bare, has_cases=has_cases)
+        return sections_of(self.state, self.planned, answer_format=form, answers_only=answers_only, has_cases=has_cases)
 
     def ask(
         self,
@@ -140,16 +140,16 @@ def follow(route: Route) -> Course:
 
 def _at_once(route: Route) -> Course:
     template = route.planned.template
-    is_bare, is_quoted = template == DIRECT, route.planned.form == "sections"
+    answers_only, is_quoted = template == DIRECT, route.planned.form == "sections"
 
     def cases() -> list[Demonstration]:
         if is_quoted:
             return []
         form = route.setting.example_format
-        return demonstrations_of(route.state, route.planned, answer_format=form, is_bare=is_bare)
+        return demonstrations_of(route.state, route.planned, answer_format=form, answers_only=answers_only)
 
     def sections() -> list[Section]:
-        return route.shown(is_bare=is_bare, has_cases=is_quoted)
+        return route.shown(answers_only=answers_only, has_cases=is_quoted)
 
     return (yield from route.ask(template, sections, demonstrations=cases))
 

@@ -31,7 +31,7 @@ from mage_es.engine.rules.guard import (
     smallest_drop,
     smallest_raw_drop,
 )
-from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.phases import phase_drafts
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.refit import refitted
 from mage_es.engine.rules.setting import Setting
@@ -77,7 +77,7 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
     )
     learned = (*benefit_of(setting, state, iteration), *decide_form(state, iteration))
     cases = refitted(setting, state, command)
-    drafts = marked(iteration, "snapshot", (*carried, verdict, *learned, consequence, *cases))
+    drafts = phase_drafts(iteration, "snapshot", (*carried, verdict, *learned, consequence, *cases))
     known = state.benefit.last
     if known is None or known.iteration != iteration:
         return drafts

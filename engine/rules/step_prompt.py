@@ -55,7 +55,7 @@ def step_prompt(
     cases."""
     sections = [
         Section("Solved earlier", solved, is_note=True),
-        *sections_of(state, planned, is_bare=planned.template in _BARE),
+        *sections_of(state, planned, answers_only=planned.template in _BARE),
     ]
     # The arm `none` is the control of the search bandit: with anything from the graph in it, it would measure nothing.
     # The bare prompt has that arm too.

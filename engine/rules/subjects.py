@@ -30,7 +30,7 @@ from mage_es.engine.commands import (
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.digests import sha256_text
-from mage_es.events.facts.private import ERASED, Private, marked, texts_in, under_of
+from mage_es.events.facts.private import ERASED, Private, marked_private, texts_in, under_of
 from mage_es.events.vocabulary import CallFailed, Draft, EmbeddingCalled, Event, MemoryRefused, ModelCalled, Sent
 from mage_es.projections.fold import State
 
@@ -64,10 +64,10 @@ def private(setting: Setting, state: State, command: Command, drafts: Sequence[D
     def private_to(event: Event) -> Event:
         event = _keyed(event, setting.salt)
         if not isinstance(event, ModelCalled | CallFailed):
-            return marked(event, under(event))
+            return marked_private(event, under(event))
         bare = msgspec.structs.replace(event, sent=Sent())
         sent = msgspec.structs.replace(event.sent, texts=tuple(_pieces(setting, state, command, named)))
-        return msgspec.structs.replace(marked(bare, under(bare)), sent=sent)
+        return msgspec.structs.replace(marked_private(bare, under(bare)), sent=sent)
 
     return [msgspec.structs.replace(draft, event=private_to(draft.event)) for draft in drafts]
 

@@ -17,7 +17,7 @@ import msgspec
 from mage_es.engine.benchmarks.registry import open_benchmark, reopening
 from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, Split
 from mage_es.events.errors import PrerequisiteError
-from mage_es.events.facts.private import ERASED, is_erased, mapped, marked, under_of
+from mage_es.events.facts.private import ERASED, is_erased, mapped, marked_private, under_of
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import named
 from mage_es.events.vocabulary import QuestionGold, QuestionText, Remark, RunInherited, RunStarted
@@ -40,7 +40,7 @@ def rows_of(benchmark: Benchmark) -> tuple[list[QuestionText], list[QuestionGold
         )
         for question in questions
     ]
-    return [*map(marked, texts, subjects)], [*map(marked, golds, subjects)]
+    return [*map(marked_private, texts, subjects)], [*map(marked_private, golds, subjects)]
 
 
 def stored_questions(reader: LogReader, benchmark: str) -> tuple[list[Question], bool]:

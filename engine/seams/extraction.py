@@ -157,14 +157,14 @@ def nothing(text: str) -> Iterator[tuple[int, str]]:
 def final_answer(reply: str, native: Finder = nothing) -> str:
     """Return the final answer in a reply as text, or "". Never raises."""
     text = said(reply, native)
-    return trimmed(next(marked(text, native), None) or conclusion(text))
+    return trimmed(next(marked_answers(text, native), None) or conclusion(text))
 
 
 def read_answer(reply: str, read: Callable[[str], T | None], native: Finder = nothing) -> T | None:
     """Return the last mark that `read` understands, else the conclusion; None for a refusal, or if it understands
     neither."""
     text = said(reply, native)
-    for content in marked(text, native):
+    for content in marked_answers(text, native):
         if (found := read(content)) is not None:
             return found
         if refuses(content):
@@ -239,7 +239,7 @@ def _first_exchange(text: str, native: Finder) -> str:
     return next((text[: question.start()] for question in questions if question.start() > answered), text)
 
 
-def marked(text: str, native: Finder = nothing) -> Iterator[str]:
+def marked_answers(text: str, native: Finder = nothing) -> Iterator[str]:
     """Yield the contents of the marks in a text, the last one first; see the theory of operation."""
     contents = (content_of() for _, content_of in reversed(_marks(text[-_SEARCHED:], native)))
     yield from islice(filter(None, contents), _MOST_MARKS)
@@ -336,7 +336,7 @@ def _json_value(value: str) -> str:
         return "; ".join(trimmed(piece) for piece in value[1:].split(","))
     plain = re.sub(r"\\n(?![a-z])", "\n", value[1:])
     plain = re.sub(r"\\([\\\"'/])", r"\1", plain)
-    return next(marked(plain), None) or plain
+    return next(marked_answers(plain), None) or plain
 
 
 def _after_label(text: str, label: re.Match[str]) -> str:

@@ -205,7 +205,7 @@ def reason_of(reply: Completion | ModelCalled) -> Literal["", "truncated", "loop
     return "" if reply.text.strip() else "empty"
 
 
-def asked_again(request: Request, reply: Completion | ModelCalled, *, most: int) -> Request | None:
+def request_after(request: Request, reply: Completion | ModelCalled, *, most: int) -> Request | None:
     """Return the request to make after a reply that is not an answer, or None if repeating is pointless. After a reply
     cut at its limit it has `most` tokens, if that is more, unless the reply looped; after one without text it is
     unchanged."""

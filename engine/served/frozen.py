@@ -74,7 +74,7 @@ class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str
 
 
-class Recalled(NamedTuple):
+class TurnMemories(NamedTuple):
     """What is retrieved for a turn: the search arm with its probability, and the memories that it gives; how near the
     nearest memory is, and how near one must be. If even the nearest `is_far`, or memories were not shown to help with
     this type (`is_bare`), no arm is chosen."""
@@ -155,7 +155,7 @@ class FrozenRun:
     def gets_notes(self, task_type: str) -> bool:
         return task_type in (self.bounds.task_types or (task_type,))
 
-    def recalled(
+    def retrieved(
         self,
         text: str,
         task_type: str | None = None,
@@ -164,7 +164,7 @@ class FrozenRun:
         draw: str = "",
         shared: tuple[int, int] = (0, 0),
         client: str = "",
-    ) -> Recalled:
+    ) -> TurnMemories:
         """Return what this state has for a turn of a conversation, which may have been asked in learning too.
 
         It goes by the reading of the text that is nearest to a memory (served/wording.py); `shared` are the numbers of
@@ -177,13 +177,13 @@ class FrozenRun:
         questions = [_question(draw or "ask", text[first:last]) for first, last in spans]
         command = self._plan_command(questions, task_type, frozen=not draw, phase="serve")._replace(client=client)
         if not any(self.gets_notes(asked.task_type) for asked in command.asked):
-            return Recalled(command.asked[0].task_type, "", 1.0, ())
+            return TurnMemories(command.asked[0].task_type, "", 1.0, ())
         choosing = Choosing(self._serving, self.state, command, self._cascades)
-        tried = list[tuple[float, Recalled, Asked, Candidates]]()
+        tried = list[tuple[float, TurnMemories, Asked, Candidates]]()
         for asked, span in zip(command.asked, spans, strict=True):
             if self.gets_notes(asked.task_type):
                 candidates, floor = choosing.candidates(asked), self.floor(asked.task_type)
-                found = Recalled(asked.task_type, "", 1.0, (), (), candidates.nearest(), floor, *span)
+                found = TurnMemories(asked.task_type, "", 1.0, (), (), candidates.nearest(), floor, *span)
                 tried.append((found.nearest - floor, found, asked, candidates))
         _, found, asked, candidates = max(tried, key=itemgetter(0))
         if found.is_far:
@@ -200,7 +200,7 @@ class FrozenRun:
 
     def warm(self) -> None:
         """Precompute what the first question of each task type would have to wait for."""
-        self.recalled(_FIRST)
+        self.retrieved(_FIRST)
         for name in sorted(self.task_types):
             command = self._plan_command([_question("ask", _FIRST)], name, frozen=True, phase="serve")
             choosing = Choosing(self._serving, self.state, command, self._cascades)

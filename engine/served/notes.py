@@ -37,11 +37,11 @@ MinSimilarity = float | Literal["auto"]
 
 
 class CaseLayout(NamedTuple):
-    """How a note looks: the form of its cases; `is_bare`, whether cases shown as turns omit the reasoning; and the
+    """How a note looks: the form of its cases; `answers_only`, whether cases shown as turns omit the reasoning; and the
     sentence before notes ("": this program's own)."""
 
     form: ServedLayout = "turns"
-    is_bare: bool = False
+    answers_only: bool = False
     preface: str = ""
 
 
@@ -120,7 +120,7 @@ def _rendered(state: State, memories: Collection[str], layout: CaseLayout) -> tu
     # By ids alone and in order: an anchor's plan and an inference's record have nothing else in common.
     titled, cases = remembered(state, memories, BARE), []
     if layout.form != "sections":
-        cases = as_turns(map(state.memory.row, memories), answer_format=BARE, is_bare=layout.is_bare)
+        cases = as_turns(map(state.memory.row, memories), answer_format=BARE, answers_only=layout.answers_only)
         titled = {title: quotes for title, quotes in titled.items() if title not in CASES}
     are_lines = layout.form == "lines"
     text, spans, turns = render_known(noted(titled), as_lines(cases) if are_lines else cases, preface=layout.preface)

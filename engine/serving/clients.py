@@ -227,7 +227,7 @@ class _Recorded:
 def note_before(frozen: FrozenRun, text: str, is_first: bool, task_type: str | None = None) -> tuple[Note, str]:
     """Return the note of a turn that nothing records, and why it has none; `is_first`: it begins the conversation."""
     layout = frozen.layout_before(is_first=is_first)
-    found = frozen.recalled(text, task_type, layout=layout)
+    found = frozen.retrieved(text, task_type, layout=layout)
     return note_of(frozen.state, found.memories, layout), "far" if found.is_far else "bare" if found.is_bare else "none"
 
 

@@ -93,7 +93,7 @@ class DspyMemory(dspy.Module):  # type: ignore[misc]
 
     def _found(self, question: str, task_type: str | None) -> dspy.Prediction:
         layout = self.run.layout._replace(form="turns")  # which demos are
-        found = self.run.recalled(question, task_type, layout=layout)
+        found = self.run.retrieved(question, task_type, layout=layout)
         parts = parts_of(self.run.state, found.memories, layout)
         return dspy.Prediction(
             demos=[self._demo(case) for case in parts.cases],

@@ -10,7 +10,7 @@ import msgspec
 from mage_es.engine.rules.distributions import LEAST
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.serving.rules.sittings import Sitting, metrics_of, visits
-from mage_es.engine.verbs.forms import typed
+from mage_es.engine.verbs.decorators import typed
 from mage_es.engine.worth.live_gain import Difference, compare_sides
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader

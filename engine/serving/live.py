@@ -144,7 +144,7 @@ class LiveRun:
             max_note_tokens=bounds.max_tokens,
             task_types=bounds.task_types,
             layout=self.layout.form,
-            is_bare=self.layout.is_bare,
+            is_bare=self.layout.answers_only,
         )
         self.process, self._numbers = started.process, itertools.count(1)
         self._habits, self._counting, self._looked, self._far = TurnHabits(), threading.Lock(), 0, 0
@@ -536,7 +536,7 @@ class LiveRun:
             text = f"{text[: _LONGEST_QUESTION // 2]}\n{text[-_LONGEST_QUESTION // 2 :]}"
         draw = event.inference if self.learn == "propose" else ""
         shared = self._habits.shared(event.key, text)
-        found = frozen.recalled(text, task_type, layout=layout, draw=draw, shared=shared, client=event.key)
+        found = frozen.retrieved(text, task_type, layout=layout, draw=draw, shared=shared, client=event.key)
         with self._counting:
             self._looked, self._far = self._looked + (found.read_to > 0), self._far + found.is_far
         # What has been taken out of use since is no longer put in, whichever marker a session sees.

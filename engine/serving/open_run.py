@@ -12,7 +12,7 @@ from mage_es.engine.served.frozen import freeze
 from mage_es.engine.served.notes import MinSimilarity
 from mage_es.engine.serving.bounds import bounds_of
 from mage_es.engine.serving.clients import OpenedRun
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 
 
 @typed

@@ -48,7 +48,7 @@ from mage_es.engine.serving.rules.publishing import (
 from mage_es.engine.serving.rules.trials import near_enough
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.session.session import Session
-from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import LogReader

@@ -23,7 +23,7 @@ from mage_es.engine.serving.bounds import bounds_of
 from mage_es.engine.serving.journal import Health
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import models_of
-from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
 from mage_es.events.log.allocators import give_back_freed, give_back_large

@@ -69,9 +69,9 @@ from mage_es.engine.study.baselines.table import (
     planned,
 )
 from mage_es.engine.study.baselines.trial import Shot
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.evolve import data_from_python
 from mage_es.engine.verbs.exam import exam_closed
-from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.preflight import require_room, require_served
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow

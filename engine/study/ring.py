@@ -39,9 +39,9 @@ from mage_es.engine.study.baseline import (
     with_writer,
 )
 from mage_es.engine.study.baselines.table import is_method
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.evolve import aevolve
 from mage_es.engine.verbs.exam import aexamine
-from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.resume import aresume
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader

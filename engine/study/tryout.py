@@ -33,9 +33,9 @@ from mage_es.engine.study.ring import (
     aring,
 )
 from mage_es.engine.verbs.data import DataReport, check, tasks_of
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamDifference
-from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, FormDecided, MemoryAppended
 

@@ -22,7 +22,7 @@ from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.upkeep.backup import place_beside
 from mage_es.engine.upkeep.memory import decided
 from mage_es.engine.upkeep.traces import files_in, traces
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.engine.worth.memories import things_of
 from mage_es.events.disk import LocalFileSystem, write_new
 from mage_es.events.disk.keys import destroy_key, keys_of

@@ -16,7 +16,7 @@ from mage_es.engine.run.directory import Run, as_run, clock
 from mage_es.engine.run.inheriting import is_served
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.upkeep.lineage import lineage_of
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.engine.worth.memories import (
     MemoryItem,
     MemoryReport,

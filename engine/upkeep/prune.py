@@ -22,7 +22,7 @@ from mage_es.engine.rules.distributions import LEAST
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.upkeep.memory import curate_all
 from mage_es.engine.upkeep.pruning import proved_harmful
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.engine.worth.effect import LEAST_PAIRS, pairs_of, to_ask
 from mage_es.engine.worth.worth import OnRecord, PairedNumbers, on_record, paired_numbers
 from mage_es.events.vocabulary import MemoryReleased

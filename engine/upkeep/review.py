@@ -13,7 +13,7 @@ from mage_es.engine.rules.leaks import Guarded, texts_of
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import is_served
 from mage_es.engine.run.world import state_of
-from mage_es.engine.verbs.forms import typed
+from mage_es.engine.verbs.decorators import typed
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import mark_of

@@ -28,7 +28,7 @@ from mage_es.engine.run.telemetry import followed_by
 from mage_es.engine.run.world import first_event, open_world, registered_in
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.engine.session.session import Session
-from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.preflight import given_away, require_room, require_served, room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary

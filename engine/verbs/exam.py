@@ -51,8 +51,8 @@ from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.plugins import verb
 from mage_es.engine.session.session import Session
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.exam_report import ExamReport, report_of
-from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.preflight import require_room
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import LocalFileSystem, Lock

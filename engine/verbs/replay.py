@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.verbs.forms import in_thread, typed
+from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed

@@ -13,8 +13,8 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import require_scoring
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.resuming import reopened
+from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.evolve import begin, iterate
-from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
 from mage_es.events.disk import FileSystem

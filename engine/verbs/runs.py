@@ -19,7 +19,7 @@ from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import measure_of
 from mage_es.engine.run.world import baseline_of, first_event, state_of
 from mage_es.engine.verbs.agents import agent_activity, missing_guidance
-from mage_es.engine.verbs.forms import typed
+from mage_es.engine.verbs.decorators import typed
 from mage_es.engine.verbs.summary import (
     ActionRow,
     EpisodeRow,

@@ -31,7 +31,7 @@ from mage_es.engine.viewing.transcript import (
     CallReport,
     Quotation,
     TrimReport,
-    asked_again,
+    course_taken,
     report_of,
     told,
 )
@@ -178,7 +178,7 @@ class Rendered:
         seqs = {id(record.event): record.seq for record in facts}
         failures = [event for event in events if isinstance(event, v.CallFailed)]
         found, is_first, taken = list[dict[str, Any]](), True, set[int]()
-        for move, fact in told(asked_again(world, state, plan, events), events):
+        for move, fact in told(course_taken(world, state, plan, events), events):
             taken.add(id(fact))
             if isinstance(fact, v.CallFailed):
                 continue

@@ -31,8 +31,8 @@ from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.served.frozen import BundleMember, bundle_of
 from mage_es.engine.served.inferences import InferenceReport, explained, recorded
 from mage_es.engine.session.course_choice import planned_course
-from mage_es.engine.verbs.forms import typed
-from mage_es.engine.viewing.transcript import ABOUT, ENDS, CallReport, MoveReport, TrimReport, asked_again, walk
+from mage_es.engine.verbs.decorators import typed
+from mage_es.engine.viewing.transcript import ABOUT, ENDS, CallReport, MoveReport, TrimReport, course_taken, walk
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, UsageError, nearest
@@ -171,7 +171,7 @@ def _plans(reader: LogReader, question_id: str) -> Iterator[tuple[v.Record, v.Qu
 
 def _report(run: Run, world: World, state: State, asking: Asking, others: list[str]) -> QuestionReport:
     planned, question, facts = asking.planned, world.questions[asking.planned.question_id], _facts(asking)
-    moves = walk(asked_again(world, state, planned, facts), state, facts, asking.requests)
+    moves = walk(course_taken(world, state, planned, facts), state, facts, asking.requests)
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
     sent = (fact.sent for fact in facts if isinstance(fact, v.ModelCalled | v.CallFailed) and fact.tier == "execution")

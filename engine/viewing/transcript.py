@@ -86,7 +86,7 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
 MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport
 
 
-def asked_again(world: World, state: State, planned: v.QuestionPlanned, facts: Sequence[v.Event]) -> Course:
+def course_taken(world: World, state: State, planned: v.QuestionPlanned, facts: Sequence[v.Event]) -> Course:
     """Return the course that a question took; with its judge, if one was asked and the right answers, without which a
     judge's prompt cannot be rebuilt, are here."""
     course = planned_course(world, state, planned)

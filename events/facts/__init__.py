@@ -2,7 +2,7 @@
 types."""
 
 from mage_es.events.facts.envelope import Coordinates, Draft, Record, event_id, event_ids
-from mage_es.events.facts.form import EmbeddingBytes, Event, Part, Phase, SubjectText, tag_of
+from mage_es.events.facts.event import EmbeddingBytes, Event, Part, Phase, SubjectText, tag_of
 from mage_es.events.facts.records import LogRepaired, SegmentSealed, SignerNamed
 from mage_es.events.facts.vocabulary import QuestionTypes, Vocabulary
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mage_es.events.facts.form import Event, Phase, tag_of
+from mage_es.events.facts.event import Event, Phase, tag_of
 
 Coordinates = tuple[int, Phase, str, str, int]
 """What identifies a fact within a run: iteration, phase, subject, type, ordinal."""

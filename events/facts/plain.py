@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from mage_es.events.facts.envelope import Record
-from mage_es.events.facts.form import tag_of
+from mage_es.events.facts.event import tag_of
 
 HEADER = {
     "seq": "Place in the log, counted from 1 without gaps; the only order.",

@@ -39,7 +39,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from mage_es.events.facts.form import Event, Part
+from mage_es.events.facts.event import Event, Part
 from mage_es.events.facts.shapes import fields_with
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
@@ -90,7 +90,7 @@ def mapped(value: Struct, change: Callable[[str], str]) -> Struct:
     return msgspec.structs.replace(value, **changes) if changes else value
 
 
-def marked(value: Struct, under: frozenset[str]) -> Struct:
+def marked_private(value: Struct, under: frozenset[str]) -> Struct:
     """Return an event or row whose texts are under these subjects as well as those that they were under before."""
 
     def mark(text: str) -> str:

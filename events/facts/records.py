@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.facts.form import Event
+from mage_es.events.facts.event import Event
 
 
 class SegmentSealed(Event, frozen=True, kw_only=True, tag="log.segment_sealed"):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from mage_es.events.facts.form import Event, Part
+from mage_es.events.facts.event import Event, Part
 
 _PLAIN = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
 

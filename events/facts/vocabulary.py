@@ -8,7 +8,7 @@ Rules
       new release opens the log are sealed in the current version.
     - A type or version that this release does not know stops a reader only if it asks for that type.
     - What can be declared on a field is declared there, and is not repeated here: which texts are a subject's, which
-      bytes are a vector (form.py).
+      bytes are a vector (event.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from mage_es.events.errors import LogDamaged, UnknownEvent
-from mage_es.events.facts.form import Event, Part, tag_of
+from mage_es.events.facts.event import Event, Part, tag_of
 from mage_es.events.facts.records import LogRepaired, SegmentSealed, SignerNamed
 
 Payload = dict[str, Any]

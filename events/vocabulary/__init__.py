@@ -13,8 +13,8 @@ Rules
 """
 
 from mage_es.events.facts.envelope import *
-from mage_es.events.facts.form import *
-from mage_es.events.facts.form import Event, tag_of
+from mage_es.events.facts.event import *
+from mage_es.events.facts.event import Event, tag_of
 from mage_es.events.facts.records import *
 from mage_es.events.facts.vocabulary import QuestionTypes, Vocabulary
 from mage_es.events.vocabulary.asking import *
@@ -23,13 +23,13 @@ from mage_es.events.vocabulary.curation import *
 from mage_es.events.vocabulary.exams import *
 from mage_es.events.vocabulary.exams import ExamClosed, ExamOpened
 from mage_es.events.vocabulary.exploring import *
-from mage_es.events.vocabulary.form import *
 from mage_es.events.vocabulary.learning import *
 from mage_es.events.vocabulary.marks import *
 from mage_es.events.vocabulary.marks import IterationClosed, PhaseCompleted, RunFinished
 from mage_es.events.vocabulary.meanings import COMMON
 from mage_es.events.vocabulary.opening import *
 from mage_es.events.vocabulary.opening import QuestionGold, QuestionsStored, QuestionText
+from mage_es.events.vocabulary.parts import *
 from mage_es.events.vocabulary.serving import *
 from mage_es.events.vocabulary.serving import InferenceClosed, InferenceOpened
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.facts.form import Event, Part, SubjectText
-from mage_es.events.vocabulary.form import LearnedSubjectText, Purpose, Sent, Tier
+from mage_es.events.facts.event import Event, Part, SubjectText
+from mage_es.events.vocabulary.parts import LearnedSubjectText, Purpose, Sent, Tier
 
 
 class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.facts.form import Event, Part, Phase, SubjectText
-from mage_es.events.vocabulary.form import LearnedSubjectText, LearnedText, Origin
+from mage_es.events.facts.event import Event, Part, Phase, SubjectText
+from mage_es.events.vocabulary.parts import LearnedSubjectText, LearnedText, Origin
 
 
 class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):

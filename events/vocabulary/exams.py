@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.facts.form import Event, Part
-from mage_es.events.vocabulary.form import LearnedSubjectText
+from mage_es.events.facts.event import Event, Part
 from mage_es.events.vocabulary.marks import Digest
+from mage_es.events.vocabulary.parts import LearnedSubjectText
 
 
 class ExamOpened(Event, frozen=True, kw_only=True, tag="exam.opened"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.facts.form import Event, Phase
-from mage_es.events.vocabulary.form import LearnedText, Origin
+from mage_es.events.facts.event import Event, Phase
+from mage_es.events.vocabulary.parts import LearnedText, Origin
 
 
 class TaskContextOpened(Event, frozen=True, kw_only=True, tag="task_context.opened"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.facts.form import EmbeddingBytes, Event, Part, Phase
-from mage_es.events.vocabulary.form import LearnedSubjectText, Origin, Outcome
+from mage_es.events.facts.event import EmbeddingBytes, Event, Part, Phase
+from mage_es.events.vocabulary.parts import LearnedSubjectText, Origin, Outcome
 
 
 class Step(Part, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.facts.form import Event, Part, Phase
+from mage_es.events.facts.event import Event, Part, Phase
 
 ServedPrompt = Literal["learned", "bare"]
 

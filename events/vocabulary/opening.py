@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.facts.form import Event, Part, SubjectText
-from mage_es.events.vocabulary.form import LearnedSubjectText, LearnedText
+from mage_es.events.facts.event import Event, Part, SubjectText
 from mage_es.events.vocabulary.marks import Digest
+from mage_es.events.vocabulary.parts import LearnedSubjectText, LearnedText
 
 RegisteredMetric = Literal["accuracy", "score", "strict"]
 

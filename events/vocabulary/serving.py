@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.facts.form import EmbeddingBytes, Event, Part
-from mage_es.events.vocabulary.form import LearnedText, Origin
+from mage_es.events.facts.event import EmbeddingBytes, Event, Part
+from mage_es.events.vocabulary.parts import LearnedText, Origin
 
 RequestShape = Literal["chat", "responses", "messages", "search"]
 Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none", "bare", "searched"]

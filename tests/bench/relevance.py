@@ -101,7 +101,7 @@ def main() -> None:
             asked = {words: [put(text) for text in texts[name]] for words, put in OTHER_WORDS.items()}
             asked |= {f"of {other}": questions for other, questions in texts.items() if len(texts) > 1}
             for questions in (*asked.values(), ASKED_OTHERWISE):
-                ours[-1].append(share([not run.recalled(text).is_far for text in questions]))
+                ours[-1].append(share([not run.retrieved(text).is_far for text in questions]))
                 before[-1].append(share([old.is_near(text) for text in questions]))
         others = (f"of {name}" for name in texts if len(texts) > 1)
         columns = ("run", "memories", "floors", "in ms", *OTHER_WORDS, *others, "anything")

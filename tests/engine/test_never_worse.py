@@ -86,7 +86,7 @@ def test_where_notes_harm_every_page_serves_the_bare_prompt(harmed: Run) -> None
     frozen = open_run(harmed)
     bundle = frozen.bundle("How much is 12 plus 30?")
     assert not bundle.memories and "the bare prompt is served" in bundle.reason == bundle.evidence
-    recalled = frozen.recalled("How much is 12 plus 30?")
+    recalled = frozen.retrieved("How much is 12 plus 30?")
     assert recalled.is_bare and not recalled.memories
     assert verify(harmed).ok
 

@@ -25,7 +25,7 @@ from mage_es.events.care.objects import FolderObjects
 from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.errors import UnknownEvent, UsageError
 from mage_es.events.facts import Draft, EmbeddingBytes, Event, SubjectText, Vocabulary
-from mage_es.events.facts.private import clear_vector, is_erased, marked
+from mage_es.events.facts.private import clear_vector, is_erased, marked_private
 from mage_es.events.log import Log, LogReader, follow
 from mage_es.events.signing.heads import root_of
 from tests.events.samples import abandon, clock, judged
@@ -156,7 +156,7 @@ def test_a_private_field_and_the_vector_beside_it_are_sealed(path: Path) -> None
     with Log.open(path, clock=clock(), vocabulary=BANK) as log:
         log.seal_texts_of(["bea"])
         opened = AccountOpened(account="bea", owner="Beatrix Unlikely", face=vector)
-        log.append([marked(fact(opened), frozenset({"bea"}))])
+        log.append([marked_private(fact(opened), frozenset({"bea"}))])
     stored = b"".join(file.read_bytes() for file in path.rglob("*") if file.is_file())
     assert b"Unlikely" not in stored and vector not in stored
     _, event = LogReader(path, vocabulary=BANK).of(AccountOpened)

@@ -57,7 +57,7 @@ def said(body: dict[str, Any]) -> str:
 def test_the_command_puts_memories_before_the_question_and_asks_the_model(run: Run, tmp_path: Path) -> None:
     opened = open_run(run)
     texts = [row.question for row in opened.state.memory.rows()]
-    asked = next(text for text in texts if text and opened.recalled(text).memories)
+    asked = next(text for text in texts if text and opened.retrieved(text).memories)
     with provider(answer=said) as server:
         bare = evaluated(tmp_path / "bare", server, asked, "")
         options = f"--solver mage_es/with_memory -S run={run.path} -S generates=true"

@@ -87,7 +87,7 @@ class AskedTogether(NamedTuple):
     may_reword: bool
 
 
-def asked_again(run: Run, reader: LogReader) -> Iterator[AskedTogether]:
+def asked_together(run: Run, reader: LogReader) -> Iterator[AskedTogether]:
     """Yield everything that was asked again, but not what `check_reasked` finds to be no question of the run."""
     if run.reasked not in run.parts():
         return

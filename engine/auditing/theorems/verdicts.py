@@ -25,7 +25,7 @@ import msgspec
 from mage_es.engine.agents.learner import plan_answers
 from mage_es.engine.askings.reasking import names_again, replies_of
 from mage_es.engine.auditing.theorems.reasked import NAME as ASKED_AGAIN
-from mage_es.engine.auditing.theorems.reasked import AskedTogether, asked_again
+from mage_es.engine.auditing.theorems.reasked import AskedTogether, asked_together
 from mage_es.engine.auditing.theorems.recount import BOUND, CheckBasis, Recount
 from mage_es.engine.benchmarks.registry import reopening
 from mage_es.engine.config import parse
@@ -142,7 +142,7 @@ class _Again:
     """The answers to what was `asked` again."""
 
     def __init__(self, run: Run, reader: LogReader, given: CheckBasis) -> None:
-        self.asked, self._problem, self._seq = list(asked_again(run, reader)), "", 0
+        self.asked, self._problem, self._seq = list(asked_together(run, reader)), "", 0
         started = first_event(reader)
         names = names_again(started, parse(started.config).judge)
         replies = replies_of(run, reader, names) if self.asked else {}

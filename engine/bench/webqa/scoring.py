@@ -22,7 +22,7 @@ from mage_es.engine.benchmarks.answers import harmonic, normalise_answer
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means, text_of
 from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.extraction import marked, said, trimmed
+from mage_es.engine.seams.extraction import marked_answers, said, trimmed
 
 LEAST_PART = 4
 """The least length at which a prediction can be right as part of a gold answer."""
@@ -135,7 +135,7 @@ def _are_many(items: Sequence[str], golds: Sequence[str]) -> bool:
 def _prose_in(reply: str) -> str:
     """Return the last mark, or else the whole reply, since in prose the answer may come first."""
     text = said(reply)
-    return trimmed((next(marked(text), None) or text)[:_LONGEST_PROSE])
+    return trimmed((next(marked_answers(text), None) or text)[:_LONGEST_PROSE])
 
 
 def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:

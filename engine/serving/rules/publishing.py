@@ -27,7 +27,7 @@ from mage_es.engine.rules.doubt import why_doubted
 from mage_es.engine.rules.guard import GUARD
 from mage_es.engine.rules.leaks import texts_of
 from mage_es.engine.rules.new_memories import Met
-from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.phases import phase_drafts
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.embedder import Vector, from_bytes
 from mage_es.engine.serving.rules.feedback import last_words
@@ -94,7 +94,7 @@ class _Weight(NamedTuple):
 def decide_publish(setting: Setting, state: State, command: Publish) -> list[Draft]:
     """Return memories and rewards of one key with the mark of UPDATE; only the mark if there is nothing new."""
     events: list[Event] = [*_rewards(setting, state, command), *_memories(setting, state, command)]
-    *drafts, mark = marked(command.iteration, "update", events, is_numbered=True)
+    *drafts, mark = phase_drafts(command.iteration, "update", events, is_numbered=True)
     return [*drafts, msgspec.structs.replace(mark, correlation=command.key)]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.seams.extraction import final_answer, marked, refuses, said, trimmed, without_reasoning
+from mage_es.engine.seams.extraction import final_answer, marked_answers, refuses, said, trimmed, without_reasoning
 
 LONG = 200_000
 
@@ -266,4 +266,4 @@ def test_extraction_never_raises(reply: str) -> None:
 @given(st.text(max_size=100), st.sampled_from(["Answer: {}", "<answer>{}</answer>", "Finish[{}]", "The answer is {}."]))
 def test_what_precedes_the_last_mark_changes_nothing(before: str, mark: str) -> None:
     text = before.replace("<", "").replace("[", "") + "\n\n" + mark.format("Paris")
-    assert next(marked(text)) == "Paris"
+    assert next(marked_answers(text)) == "Paris"

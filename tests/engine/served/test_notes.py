@@ -34,7 +34,7 @@ def test_a_note_is_what_the_runs_own_prompt_has_before_its_question(form: str) -
     made = built()
     [move], _ = drive(made, planned("direct", form=form, memories=HITS), ["Answer: 1"])
     assert isinstance(move, Ask)
-    layout = CaseLayout(cast(ServedLayout, form), is_bare=True)
+    layout = CaseLayout(cast(ServedLayout, form), answers_only=True)
     names = [hit.memory_id for hit in in_order(made.state, HITS, layout)]
     note = note_of(made.state, names, layout)
     turns = "".join(f"{said}{BETWEEN_TURNS}" for turn in note.turns for said in turn)
@@ -45,7 +45,7 @@ def test_a_note_is_what_the_runs_own_prompt_has_before_its_question(form: str) -
 
 def test_the_first_case_has_the_notes_before_it_and_the_turn_itself_stays_as_it_is() -> None:
     made = built()
-    note = note_of(made.state, ["plan", "missed", "solved"], CaseLayout(is_bare=True))
+    note = note_of(made.state, ["plan", "missed", "solved"], CaseLayout(answers_only=True))
     assert note.text == "" and note.memories == ("plan", "missed", "solved")
     (first, _), (second, _) = note.turns
     assert first.startswith("Quoted notes") and first.endswith("## Question\n\nWhat of missed?")
@@ -53,7 +53,7 @@ def test_the_first_case_has_the_notes_before_it_and_the_turn_itself_stays_as_it_
 
 
 def test_without_cases_the_notes_are_at_the_start_of_the_turn() -> None:
-    note = note_of(built().state, ["plan"], CaseLayout(is_bare=True))
+    note = note_of(built().state, ["plan"], CaseLayout(answers_only=True))
     assert note.text.startswith("Quoted notes") and note.text.endswith("## Question\n\n") and note.turns == ()
 
 

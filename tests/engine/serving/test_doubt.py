@@ -66,6 +66,6 @@ def shown(desk: Desk, client: str) -> set[str]:
     """Return whose cases a client's questions are shown."""
     frozen, givers = desk.live.frozen(desk.live.marker), set[str]()
     for ticket in desk.asked[-20:]:
-        found = frozen.recalled(ticket.text, client=client)
+        found = frozen.retrieved(ticket.text, client=client)
         givers |= {frozen.state.memory.row(name).origin.by for name in found.memories}
     return givers

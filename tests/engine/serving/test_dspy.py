@@ -67,7 +67,7 @@ def lm(dspy: Any) -> Iterator[Any]:
 @pytest.fixture
 def questions(opened: OpenedRun) -> list[str]:
     texts = [opened.world.questions[name].question for name in opened.world.setting.held_out]
-    return [text for text in texts if opened.recalled(text).memories][:6]
+    return [text for text in texts if opened.retrieved(text).memories][:6]
 
 
 def memory_of(run: Any, **how: Any) -> Any:
@@ -87,7 +87,7 @@ def test_a_program_is_shown_the_cases_that_a_wrapped_client_would_send_in_the_sa
     program = memory_of(opened).wrap(dspy.Predict("question -> answer"))
     assert questions
     for question in questions:
-        note = note_of(opened.state, opened.recalled(question, layout=layout).memories, layout)
+        note = note_of(opened.state, opened.retrieved(question, layout=layout).memories, layout)
         reply = program(question=question)
         assert reply.answer == "7" and {*reply.memory_ids} == {*note.memories}
         (role, _), *others, (_, last) = sent(lm)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from mage_es.events.digests import digest, token_of
-from mage_es.events.facts.private import Private, beginning, marked, recorded, under_of
+from mage_es.events.facts.private import Private, beginning, marked_private, recorded, under_of
 from mage_es.events.facts.shapes import Shape, shapes_of
 from mage_es.events.vocabulary import EVENT_TYPES, Event, Part, QuestionGold, QuestionText
 
@@ -100,7 +100,7 @@ def test_a_private_text_is_cut_nowhere_and_leaves_the_process_as_a_text() -> Non
 
 def test_a_text_stays_under_its_subjects_when_it_is_marked_anew() -> None:
     row = QuestionGold(id="q", gold=Private("Anna Lind", frozenset({"a"})), solution="", remarks=())
-    again = marked(row, frozenset({"b"}))
+    again = marked_private(row, frozenset({"b"}))
     assert under_of(again.gold) == {"a", "b"}
     assert again.gold == "Anna Lind"
     assert type(again.solution) is str

@@ -15,7 +15,7 @@ from itertools import groupby
 from zlib import crc32
 
 from mage_es.engine.players.worlds.wordmath.dice import Dice
-from mage_es.engine.players.worlds.wordmath.form import TASK_TYPES, Family, NumberRules, ProblemStep, ProblemType
+from mage_es.engine.players.worlds.wordmath.parts import TASK_TYPES, Family, NumberRules, ProblemStep, ProblemType
 from mage_es.engine.players.worlds.wordmath.rendering import Storyteller, has_person
 from mage_es.engine.players.worlds.wordmath.words import DISTRACTORS
 from mage_es.engine.seams.benchmark import Question, Split

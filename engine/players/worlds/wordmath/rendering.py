@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mage_es.engine.players.worlds.wordmath.dice import Dice
-from mage_es.engine.players.worlds.wordmath.form import Family, Values
+from mage_es.engine.players.worlds.wordmath.parts import Family, Values
 from mage_es.engine.players.worlds.wordmath.words import MEN, NOUNS, TOWNS, WOMEN
 
 _SLOT = re.compile(r"\{([^{}]+)\}|\[([^\[\]]+)\]")

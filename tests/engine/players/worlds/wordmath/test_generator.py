@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 
 from mage_es.engine.players.worlds.generated import distinct
-from mage_es.engine.players.worlds.wordmath.form import TASK_TYPES
 from mage_es.engine.players.worlds.wordmath.generator import generate, split_of
+from mage_es.engine.players.worlds.wordmath.parts import TASK_TYPES
 from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.seams.benchmark import Question
 

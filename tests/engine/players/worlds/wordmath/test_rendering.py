@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.players.worlds.wordmath.dice import Dice
-from mage_es.engine.players.worlds.wordmath.form import Family, family
+from mage_es.engine.players.worlds.wordmath.parts import Family, family
 from mage_es.engine.players.worlds.wordmath.rendering import Storyteller, has_person
 from mage_es.engine.players.worlds.wordmath.words import MEN, NOUNS, TOWNS, WOMEN
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mage_es.engine.players.worlds.wordmath.form import TASK_TYPES, Family
+from mage_es.engine.players.worlds.wordmath.parts import TASK_TYPES, Family
 from mage_es.engine.players.worlds.wordmath.words import DISTRACTORS, NOUNS
 
 

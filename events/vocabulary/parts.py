@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from mage_es.events.facts.form import Part, SubjectText
+from mage_es.events.facts.event import Part, SubjectText
 
 # Rewards and posteriors are integers in millionths (`_micro`): sums of integers do not depend on order.
 MICRO = 1_000_000

@@ -1,4 +1,4 @@
-"""The two forms of a verb: `evolve` returns what `await aevolve` gives.
+"""Decorators of verbs: `evolve` returns what `await aevolve` gives.
 
 Rules
     - The async form of a verb that calls models works in the caller's loop, and so do the models: a client made there

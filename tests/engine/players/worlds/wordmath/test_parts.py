@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.players.worlds.wordmath.form import ProblemStep, family, variant
+from mage_es.engine.players.worlds.wordmath.parts import ProblemStep, family, variant
 
 
 def test_a_step_is_read_from_its_notation() -> None:

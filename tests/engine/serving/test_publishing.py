@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +16,8 @@ import pytest
 
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.auditing.verify import verify
-from mage_es.engine.courses import Ask, begin
+from mage_es.engine.courses import Ask
+from mage_es.engine.courses import begin as begin_course
 from mage_es.engine.rules.prompt import QUESTION as HEADING
 from mage_es.engine.rules.prompt import headed
 from mage_es.engine.run.directory import Run
@@ -25,7 +27,7 @@ from mage_es.engine.served.notes import NoteBounds, in_order, note_of
 from mage_es.engine.serving.checks import check_injections
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.open_run import open_run
-from mage_es.engine.serving.publish import PublishReport, publish
+from mage_es.engine.serving.publish import PublishReport, publish, publish_price
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.upkeep.review import review
@@ -43,6 +45,7 @@ from mage_es.events.vocabulary import (
     ProposalSettled,
     QuestionPlanned,
 )
+from tests.engine.conftest import SMALL, begin
 from tests.engine.forgery import forged, instead
 from tests.engine.serving.talking import said
 from tests.engine.serving.test_feedback import models
@@ -101,6 +104,20 @@ def test_each_key_has_an_iteration_and_what_it_said_is_in_the_next_marker(live: 
     assert not [check for check in verify(live.run).checks if not check.ok]
 
 
+def test_a_run_without_anchors_is_not_published_nor_priced_and_keeps_what_clients_said(tmp_path: Path) -> None:
+    config = msgspec.structs.replace(SMALL, anchors=0, guard="off", iterations=1)
+    with contextlib.closing(LiveRun.open(begin(tmp_path / "runs", config), learn="propose", holdback=0)) as live:
+        live.submit(live.prepare(said(QUESTION), "chat", key="a")).result()
+        name = next(LogReader(live.run.log_path).of(InferenceOpened)).inference
+        told = Feedback(metric="good", value=RIGHT, idempotency_key="1", inference_id=name)
+        asyncio.run(live.give_feedback(told, key="a"))
+    before = LogReader(live.run.log_path).head
+    for verb in (publish, publish_price):
+        with pytest.raises(UsageError, match=r"has no anchors, so nothing could judge .* evolve BENCHMARK --from"):
+            verb(live.run)
+    assert LogReader(live.run.log_path).head == before
+
+
 def approve(run: Run) -> None:
     """Approve all that waits."""
     for each in review(run).proposals:
@@ -139,7 +156,7 @@ def test_an_anchor_and_an_exam_of_a_served_run_read_what_a_clients_question_read
         state = state_of(live.run, reader, until=seq - 1)
         hits = in_order(state, plan.memories, live.layout)
         note = note_of(state, [hit.memory_id for hit in hits], live.layout)
-        first = begin(course_of(setting, state, plan, questions[plan.question_id]))
+        first = begin_course(course_of(setting, state, plan, questions[plan.question_id]))
         assert isinstance(first, Ask) and bool(note.said) == bool(plan.memories)
         *turns, last = first.request.messages
         assert turns == [said for turn in note.turns for said in turn]

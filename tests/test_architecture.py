@@ -224,6 +224,19 @@ def test_what_is_read_of_the_world_is_found_and_seeded_dice_are_not() -> None:
     assert not outside(ast.parse("from random import Random\nrandom = Random(7)\nrandom.choice([1])"))
 
 
+def test_no_processor_decides_an_order() -> None:
+    """Without `kind="stable"` numpy sorts equal values differently on different processors."""
+    calls = [
+        node
+        for module, tree in sources().items()
+        if lies_in(module, (*PURE, "engine.run"))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "argsort"
+    ]
+    assert len(calls) > 3
+    assert not [ast.unparse(call) for call in calls if "kind='stable'" not in ast.unparse(call)]
+
+
 def test_every_folder_with_modules_is_a_package() -> None:
     folders = {path.parent for layer in LAYERS for path in (ROOT / layer).rglob("*.py")}
     assert not [folder for folder in folders if not (folder / "__init__.py").exists()]

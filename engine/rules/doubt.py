@@ -93,7 +93,9 @@ def clients_in_doubt(cases: Sequence[tuple[str, bool, NDArray[Any], str]]) -> Ma
     # What no client gave is of no one source: each case of it may be asked of another.
     cosines[(clients[:, None] == clients) & (names[clients] != "")] = -2.0
     np.fill_diagonal(cosines, -2.0)
-    nearest = cosines.argpartition(-min(ASKED, len(cases)), axis=1)[:, -ASKED:]
+    # Without ties, which each processor's partition breaks in its own way: of equally near cases the later.
+    tie_free = cosines + np.arange(len(cases)) * 2.0**-40
+    nearest = tie_free.argpartition(-min(ASKED, len(cases)), axis=1)[:, -ASKED:]
     has_it = answers[:, None] == answers[nearest]
     is_asked = np.take_along_axis(cosines, nearest, axis=1) > -2.0
 

@@ -330,7 +330,7 @@ def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) ->
                 own = metric._replace(mean=vectors.mean(axis=0))
                 sought, vectors = own.moved(sought), own.moved(vectors)
                 vectors /= _length(vectors)[:, None]
-            nearest = known[(sought @ vectors.T).argsort(axis=1)[:, ::-1][:, :SHOWN]]
+            nearest = known[(sought @ vectors.T).argsort(axis=1, kind="stable")[:, ::-1][:, :SHOWN]]
             for place, row in zip(asked, nearest, strict=True):
                 found[int(place)] = row
     return found

@@ -214,7 +214,7 @@ class Typer:
         most = max(votes)
         if votes.count(most) == 1:
             return self._names[votes.index(most)]
-        nearer: list[int] = self._types[nearest[keys[nearest].argsort()[::-1]]].tolist()
+        nearer: list[int] = self._types[nearest[keys[nearest].argsort(kind="stable")[::-1]]].tolist()
         return next(self._names[each] for each in nearer if votes[each] == most)
 
 

@@ -2,7 +2,10 @@
 
 Rules
     - What was learned from its questions goes into quarantine first, by events; nothing is deleted. Then the key is
-      destroyed, then every store is searched, and last the receipt is recorded. If it was interrupted, it starts again.
+      destroyed, then every store is searched, and last the receipt is recorded. The key goes first, so that no other
+      process can write another text in clear behind the search.
+    - If it was interrupted, it starts again. Without the key it cannot know what to search for: it deletes all caches,
+      and the receipt says what was not searched.
     - Files that can be rebuilt (snapshots, replays) are deleted if they hold an unencrypted text of the subject. A file
       that the chain covers stays as it is: its texts are ciphertext.
     - A receipt holds no name: `subject_id` stands for the subject, as in its tokens.
@@ -254,14 +257,16 @@ def _searched(
     def row(store: str, place: str, done: str, left: str = "", *, files: int = 0, found: int = 0) -> Searched:
         return Searched(store=store, place=place, files=files, found=found, done=done, left=left)
 
-    sealed = "its texts are ciphertext, and their key is gone"
+    is_blind = not found.name
+    sealed = "its texts are ciphertext, and their key is gone" + ("; not searched" if is_blind else "")
+    unseen = "look whether its texts came there in clear: its key was gone before the search" if is_blind else ""
     for name in sorted({path.name for path in run.path.iterdir()} - {"keys"}):
-        files = files_in(run.path / name)
-        holding = traces(files, found.texts)
-        for path in holding if name in _CACHES else ():
+        files, is_cache = files_in(run.path / name), name in _CACHES
+        holding = [*files] if is_blind and is_cache else traces(files, found.texts)
+        for path in holding if is_cache else ():
             path.unlink()
-        done = f"{len(holding)} files deleted, which are made again" if holding and name in _CACHES else sealed
-        left = "" if name in _CACHES else _holders_in_words(holding)
+        done = f"{len(holding)} files deleted, which are made again" if holding and is_cache else sealed
+        left = "" if is_cache else unseen or _holders_in_words(holding)
         yield row(name, name, done, left, files=len(files), found=len(holding))
     done = "its key was replaced by nothing, and overwritten" if found.name else "its key was gone already"
     copies = "destroy each copy of this file that you keep elsewhere: with it, the texts can be read again"
@@ -270,8 +275,8 @@ def _searched(
     for place in ([backup] if backup.exists() else []) + list(also):
         files = files_in(place)
         holding = traces(files, found.texts)
-        store, left = "backup" if place == backup else "named", _holders_in_words(holding)
-        done = "searched; a text of the log is ciphertext there as well"
+        store, left = "backup" if place == backup else "named", unseen or _holders_in_words(holding)
+        done = f"{'not ' * is_blind}searched; a text of the log is ciphertext there as well"
         yield row(store, str(place), done, left, files=len(files), found=len(holding))
     for other, ident in plan.beside.items():
         left = f"it has a key of the same subject: mage-es erase {other} --subject {ident}"

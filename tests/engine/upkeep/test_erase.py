@@ -200,12 +200,20 @@ def test_a_second_erasure_says_that_it_was_done_and_one_with_the_key_there_again
     assert verify(run).ok
 
 
-def test_an_erasure_that_was_cut_off_after_the_key_was_gone_is_finished(run: Run) -> None:
+def test_an_erasure_that_was_cut_off_after_the_key_was_gone_is_finished_and_says_what_it_could_not_search(
+    run: Run,
+) -> None:
+    [question] = [each for each in LogReader(run.log_path).questions()[0] if each.id == "row-1"]
+    (run.path / "snapshots").mkdir(exist_ok=True)
+    (run.path / "snapshots" / "left.bin").write_text(f"left of a crash: {question.question}")
     destroy_key(run.log_path, WHO)
     plan = plan_erasure(run, subject=WHO)
     receipt = erase(run, subject=WHO)
     assert plan.questions == 6 and plan.to_quarantine
     assert receipt.event.quarantined >= len(plan.to_quarantine) and not receipt.is_repeated
+    stores = {each.store: each for each in receipt.event.stores}
+    assert not (run.path / "snapshots" / "left.bin").exists() and stores["snapshots"].found > 0
+    assert stores["log"].done.endswith("not searched") and "its key was gone before the search" in stores["log"].left
 
 
 def test_the_file_that_the_key_was_in_is_overwritten_and_the_others_keys_stay(run: Run, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ What happens after a fault (its kinds: engine/seams/faults.py), with the default
 
     timeout malformed     retried with full jitter; lost after 6 attempts, unless the provider is down
     connection server     the same, but lost only if the provider has answered other calls meanwhile
-    busy                  retried, lost if it starves while others are served; concurrency is halved, a success raises it
+    busy                  retried, lost if it starves while others are served; concurrency is halved, successes raise it
     no_room               retried with a lower limit, lost after 6 attempts
     rejected              lost at once (`Unanswered`)
     too_long              lost at once; the course may ask again with one memory fewer

@@ -159,10 +159,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The same for the catastrophic drop."""
 
     gate: Literal["paired", "off"] = "paired"
-    """What is served, in exams too, where the anchors have not shown that what was learned helps: `paired`: the bare
-    prompt; `off`: what was learned anyway, as in the paper. See rules/benefit.py."""
+    """What is served, in exams too, where more anchors are right with the bare prompt than with what was learned:
+    `paired`: the bare prompt; `off`: what was learned anyway, as in the paper. See rules/benefit.py."""
     gate_p: Share = 0.25
-    """With over 20 pairs, what was learned counts as helpful if the paired test's one-sided p is at most this."""
+    """Where what was learned loses over all types together, a type whose own paired test has a one-sided p of at most
+    this is still served it."""
 
     revisit_cap: Amount = 0
     """Most earlier failures asked again in an iteration, and at most half of the pool; appendix, table of revisits.

@@ -62,7 +62,7 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers, choosing:
 
 
 def is_bare(state: State, asked: Asked) -> bool:
-    """Return whether a question gets the bare prompt: for comparison, or because nothing more has been shown to help.
+    """Return whether a question gets the bare prompt: for comparison, or because that did better on the anchors.
     Learning and its anchors still use what was learned, so that the record can recover."""
     return asked.purpose == "bare" or (asked.purpose in ("exam", "ask") and state.benefit.is_bare(asked.task_type))
 

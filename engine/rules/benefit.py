@@ -1,4 +1,4 @@
-"""Never worse than no memory: the anchors show, type by type, whether what was learned beats the bare prompt.
+"""Never worse than no memory: the anchors show, type by type, where the bare prompt beats what was learned.
 
 The bare prompt is that of the start: question and answer form, without memory, principle, skill text, plan or tool.
 Each anchor is answered with it once; with what was learned at every snapshot that would show it something new. The two
@@ -7,21 +7,18 @@ answers of an anchor are a pair: won if only the one with what was learned is ri
 Rules
     - A type's own record decides if it can. With more pairs lost than won it is served bare; with significantly more
       won than lost (one-sided exact sign test, p at most `gate_p`), it is served what was learned.
-    - Any other type follows the pairs of all types together, by the same test; so does one without a pair. With
-      at most FEW pairs in all no test is needed: they cannot show a gain of 20 points, so the nearest cases are served
-      until more pairs are lost than won.
-    - So if what was learned has no effect at all, each of the two tests still lets it be served, at any one marker with
-      more pairs than FEW, with a probability of at most `gate_p`, and at no cost; if it does harm, far less often, and
-      a type that it harms is stopped by its own losses, not carried by types that it helps. The price is small gains on
-      few anchors: two pairs won and none lost are the least that pass at 0.25, four at 0.1. How often it is served at
-      which effect, with how many anchors and types: tests/bench/benefit.py.
+    - Any other type follows the pairs of all types together, and so does one without a pair: what was learned is served
+      unless more of them are lost than won.
+    - So the nearest cases are the default, and the bare prompt must beat them. To ask for a proof that they help was
+      tried: with 60 pairs it gave up a gain of ten points in a quarter of all draws, to be spared a harm of ten in
+      three of a hundred. A type that is harmed is stopped by its own losses, not carried by types that are helped. How
+      often what was learned is served at which effect, with how many anchors and types: tests/bench/benefit.py.
     - An anchor that the guard did not need to ask again keeps its last answer, given with what had been learned at that
       point: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
     - If there are too few anchors to decide at the last snapshot (SURE), at most MORE questions that were learned from
       make further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of
       the first, which were asked when nothing had been learned, are asked again, without their own cases. Otherwise the
-      gain that a few anchors show would be given up; a run of ten questions has two. This second look, too, passes
-      something without effect with a probability of at most `gate_p`. If a rule drifts, the last questions count.
+      few anchors would decide by chance; a run of ten questions has two. If a rule drifts, the last questions count.
     - In a run that continues another, anchors may be older than the rule that holds now. Those of a task type are out
       of date if its cases before some iteration are (rules/drift.py), or if its last questions, asked on what had been
       learned so far, were right significantly more or less often than these anchors were on the same (`differ`). Then
@@ -49,9 +46,6 @@ from mage_es.projections.memory import Memory
 
 MORE = 60
 """Most questions to ask once more; this many anchors alone show any gain that matters."""
-FEW = 20
-"""Up to this many pairs what was learned gets the benefit of the doubt, as it does without any: a run of some fifteen
-questions."""
 SURE = 0.05
 """The anchors settle the matter, for or against what was learned, if the one-sided p is at most this."""
 
@@ -83,15 +77,13 @@ def served(
     records: Sequence[Paired], pooled: Paired, *, p: float, is_gated: bool, is_start: bool
 ) -> tuple[tuple[Paired, ...], Paired]:
     """Return the records of the types, and that of all together, with what is served by their counts."""
-    is_open = not is_start and pooled.pairs <= FEW and pooled.won >= pooled.lost
-    served_pooled = "learned" if not is_gated or is_open or _is_shown(pooled, p) else "bare"
-    pooled = msgspec.structs.replace(pooled, served=served_pooled)
+    is_bare = is_gated and (is_start or pooled.lost > pooled.won)
+    pooled = msgspec.structs.replace(pooled, served="bare" if is_bare else "learned")
 
     def decided(record: Paired) -> Paired:
         if not is_gated:
             return msgspec.structs.replace(record, served="learned", is_own=False)
-        # No test here: the bare prompt gets the benefit of the doubt. A type stopped by chance alone is not stopped for
-        # good, since the next snapshot asks again.
+        # A type stopped by chance alone is not stopped for good, since the next snapshot asks again.
         if record.lost > record.won:
             return msgspec.structs.replace(record, served="bare", is_own=True)
         is_own = _is_shown(record, p)

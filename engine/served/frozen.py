@@ -76,7 +76,7 @@ class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
 
 class TurnMemories(NamedTuple):
     """What is retrieved for a turn: the search arm with its probability, and the memories that it gives; how near the
-    nearest memory is, and how near one must be. If even the nearest `is_far`, or memories were not shown to help with
+    nearest memory is, and how near one must be. If even the nearest `is_far`, or the bare prompt did better on
     this type (`is_bare`), no arm is chosen."""
 
     task_type: str

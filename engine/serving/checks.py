@@ -124,10 +124,12 @@ class _Traffic:
         return ""
 
     def _gated(self, event: v.InferenceOpened) -> str:
-        """Return where a question got memories although they were not shown to help its type, or vice versa."""
+        """Return where a question got memories although the bare prompt did better on its type, or vice versa."""
         is_bare = self._benefits[event.marker].is_bare(event.task_type)
         if event.task_type and event.memories and is_bare and event.treatment != "searched":
-            return f"{event.inference} has memories, which were not shown to help questions of {event.task_type}"
+            return (
+                f"{event.inference} has memories, although the bare prompt did better on questions of {event.task_type}"
+            )
         if event.treatment == "bare" and not is_bare:
             return f"{event.inference} is bare, although what was learned is served for {event.task_type}"
         return ""

@@ -104,7 +104,7 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     form: str = "sections"
     """How cases are shown: `sections` (quoted under headings), `turns` of the chat, or plain `lines`."""
     is_bare: bool = False
-    """Whether the prompt shows nothing learned, because that has not been shown to help, or to find out whether it
+    """Whether the prompt shows nothing learned: because that did better on the anchors, or to find out whether it
     does."""
 
 

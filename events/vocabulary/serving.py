@@ -75,8 +75,8 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     """Model that the client requested."""
     treatment: Treatment
     """`memory`: the note was put in, unless the end says `bypassed`. Not put in: `holdback` by the coin, `shadow` and
-    `off` by the client's wish, `far`: even the nearest memory was too far, `bare`: on the anchors of its task type
-    memories were not shown to help, `none`: there was no new user turn, or nothing to put in. `searched`: an agent
+    `off` by the client's wish, `far`: even the nearest memory was too far, `bare`: the bare prompt did better on
+    the anchors, `none`: there was no new user turn, or nothing to put in. `searched`: an agent
     asked for memories, near or not, and got them as the result of its call; no coin decided that."""
     marker: int
     """Closed iteration whose state the session sees; -1 is the start."""

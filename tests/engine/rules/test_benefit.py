@@ -1,4 +1,4 @@
-"""Whether what was learned is served: only where the anchors, answered twice, have shown that it helps."""
+"""Whether what was learned is served: unless the bare prompt beats it on the anchors, which are answered both ways."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import PAPER, Config
-from mage_es.engine.rules.benefit import FEW, Pair, decide_benefit, differ, outdated, to_ask_more
+from mage_es.engine.rules.benefit import Pair, decide_benefit, differ, outdated, to_ask_more
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_decided, take_snapshot
 from mage_es.events.vocabulary import (
@@ -32,19 +32,19 @@ def served(pairs: dict[str, list[Pair]], p: float = 0.1) -> dict[str, str]:
     return {record.task_type: record.served for record in (*records, pooled)}
 
 
-def test_a_type_is_served_what_was_learned_once_its_own_anchors_show_that_it_helps() -> None:
-    assert served({"t": [WON] * 4 + [BOTH] * 19})["t"] == "learned"
-    assert served({"t": [WON] * 3 + [BOTH] * 19})["t"] == "bare"
-    assert served({"t": [BOTH, NEITHER] * 50})["t"] == "bare"
-
-
-def test_of_few_pairs_what_was_learned_is_served_until_the_bare_prompt_has_beaten_it() -> None:
-    few = {"a": [NEITHER] * 8, "b": [WON, LOST]}
-    assert set(served(few).values()) == {"learned"}
-    assert set(served({**few, "b": [WON, LOST, LOST]}).values()) == {"bare"}
-    assert served({"t": [NEITHER] * FEW})["t"] == "learned" and served({"t": [NEITHER] * (FEW + 1)})["t"] == "bare"
-    records, pooled = decide_benefit(few, p=0.1, is_start=True)
+@pytest.mark.parametrize("more", [0, 50])
+def test_what_was_learned_is_served_until_the_bare_prompt_has_beaten_it(more: int) -> None:
+    even = {"a": [NEITHER] * (8 + more), "b": [WON, LOST]}
+    assert set(served(even).values()) == {"learned"}
+    assert set(served({**even, "b": [WON, LOST, LOST]}).values()) == {"bare"}
+    records, pooled = decide_benefit(even, p=0.1, is_start=True)
     assert {record.served for record in (*records, pooled)} == {"bare"}, "nothing was learned yet"
+
+
+def test_a_type_is_served_what_was_learned_against_all_others_once_its_own_anchors_show_that_it_helps() -> None:
+    others = {"others": [LOST] * 9}
+    assert served({**others, "t": [WON] * 4 + [BOTH] * 19})["t"] == "learned"
+    assert served({**others, "t": [WON] * 3 + [BOTH] * 19})["t"] == "bare"
 
 
 def test_a_type_whose_anchors_lose_more_than_they_win_is_bare_whatever_the_others_show() -> None:
@@ -55,19 +55,21 @@ def test_a_type_whose_anchors_lose_more_than_they_win_is_bare_whatever_the_other
 def test_a_type_with_few_anchors_leans_on_all_types_together() -> None:
     few = {name: [WON, *[BOTH] * 5] for name in "abcd"}
     assert set(served(few).values()) == {"learned"}
-    assert set(served({**few, "e": [WON, LOST, LOST]}).values()) == {"bare"}
+    assert set(served({**few, "e": [LOST] * 5}).values()) == {"bare"}
     records, pooled = decide_benefit({**few, "e": [WON] * 4}, p=0.1)
     assert [record.is_own for record in records] == [False] * 4 + [True]
     assert (pooled.pairs, pooled.learned, pooled.bare, pooled.won, pooled.lost) == (28, 28, 20, 8, 0)
 
 
 @pytest.mark.parametrize("p", [0.05, 0.1])
-def test_what_does_nothing_is_served_with_at_most_the_probability_of_the_setting(p: float) -> None:
+def test_a_type_that_nothing_helps_is_served_against_all_others_with_at_most_the_probability_of_the_setting(
+    p: float,
+) -> None:
     for changed in range(60):
         chance = sum(
             comb(changed, won) / 2**changed
             for won in range(changed + 1)
-            if served({"t": [WON] * won + [LOST] * (changed - won) + [BOTH] * (FEW + 1)}, p)["t"] == "learned"
+            if served({"others": [LOST] * 60, "t": [WON] * won + [LOST] * (changed - won)}, p)["t"] == "learned"
         )
         assert chance <= p
 

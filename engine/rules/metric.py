@@ -21,8 +21,8 @@ Rules
       including the outvoted ones, find more without these.
     - Used only if an answer is a label or short and without reasoning, and only if shown to be better: in five folds
       each case is compared with the nearest case of the others, by both measures, and wins if the answer that it finds
-      has more in common with the case's own (Jaccard), or, in a tie, if those of the SHOWN nearest have; the one-sided
-      exact sign test must give at most P.
+      has more in common with the case's own (Jaccard), or, in a tie, if those of the NEIGHBOURS nearest have; the
+      one-sided exact sign test must give at most P.
     - One metric for all task types of a run, so that a type learns from what another shows about the same words;
       answers of two types are never the same. A type with more cases lost than won keeps its metric.
     - Cases that are out of date (rules/drift.py) form a separate type. Which differences matter often outlives the
@@ -54,9 +54,9 @@ from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice, computed_of
 
-MOST, FOLDS, SHOWN = 600, 5, 5
+MOST, FOLDS, NEIGHBOURS = 600, 5, 5
 VOTES, RIGHT = 4, 0.75
-"""How many of the SHOWN nearest outvote a case, and how often they must be right about the cases that they judge."""
+"""How many of a case's NEIGHBOURS outvote it, and how often they must be right about the cases that they judge."""
 P, SURE = 0.1, 0.01
 """The largest p value for a better metric: of the first, and of the second, which can overfit more."""
 SHRINKAGE = 0.1
@@ -67,7 +67,7 @@ anything."""
 START, RATE, LEAST = 2.0, 0.2, 0.01
 """The scale of the ascent's first map, its step, and the scale of everything off the axes, relative to the largest. The
 first two make little difference."""
-_ALL = (1.0, float(SHOWN))
+_ALL = (1.0, float(NEIGHBOURS))
 """What a case has in common with its nearest if all of them have its own answer."""
 _NEVER = -1e9
 """The closeness of two cases that are never compared; its exponential is 0."""
@@ -123,7 +123,7 @@ class Placed(NamedTuple):
     """Whether it is out of date."""
 
 
-class MetricsShown(NamedTuple):
+class FittedMetrics(NamedTuple):
     """The result of learning from cases: by task type the metric that beats the cosine, and the positions of outvoted
     cases."""
 
@@ -134,17 +134,17 @@ class MetricsShown(NamedTuple):
 def metric_of(memory: Memory, task_type: str, *, for_anchors: bool = False) -> Metric | None:
     """Return the metric that the cases show to be better than the cosine for a task type, or None. `for_anchors` is
     whether it must not be learned from anchors."""
-    metrics, _ = _shown_by(memory, for_anchors=for_anchors)
+    metrics, _ = _fitted_by(memory, for_anchors=for_anchors)
     return metrics.get(task_type)
 
 
 def outvoted(memory: Memory, *, for_anchors: bool = False) -> frozenset[str]:
     """Return the ids of the cases that similar ones outvote."""
-    _, found = _shown_by(memory, for_anchors=for_anchors)
+    _, found = _fitted_by(memory, for_anchors=for_anchors)
     return found
 
 
-def _shown_by(memory: Memory, *, for_anchors: bool) -> tuple[Mapping[str, Metric], frozenset[str]]:
+def _fitted_by(memory: Memory, *, for_anchors: bool) -> tuple[Mapping[str, Metric], frozenset[str]]:
     if not (slices := slices_of(memory)):
         return {}, frozenset()
     apart = frozenset().union(*map(of_anchors, slices)) if for_anchors else frozenset[str]()
@@ -176,8 +176,8 @@ def _of_cases(
         if (row := memory.row(name)).origin.by not in in_doubt[row.task_type]
         for start in (up_to_date[row.task_type],)
     ][-MOST:]
-    cases_shown = learn_metrics([case for _, case in cases])
-    return cases_shown.metrics, frozenset(cases[place][0] for place in cases_shown.outvoted)
+    fitted = learn_metrics([case for _, case in cases])
+    return fitted.metrics, frozenset(cases[place][0] for place in fitted.outvoted)
 
 
 class _Cases(NamedTuple):
@@ -191,7 +191,7 @@ class _Cases(NamedTuple):
         return _Cases(self.types[places], self.vectors[places], [self.features[int(place)] for place in places])
 
 
-def learn_metrics(cases: Sequence[Placed]) -> MetricsShown:
+def learn_metrics(cases: Sequence[Placed]) -> FittedMetrics:
     """Return the metrics that cases give."""
     types = [_OLD * case.is_old + case.task_type for case in cases]
     known = _Cases(
@@ -199,24 +199,24 @@ def learn_metrics(cases: Sequence[Placed]) -> MetricsShown:
         np.array([case.vector for case in cases], dtype=np.float64),
         [_features(name, case.answer) for name, case in zip(types, cases, strict=True)],
     )
-    together, held = _shown(known)
+    together, held = _fitted(known)
     late = np.flatnonzero([not case.is_old for case in cases])
     if len(late) in (0, len(cases)):
         return together
-    alone, nearest = _shown(known.some(late))
+    alone, nearest = _fitted(known.some(late))
     found = [*held]
     for place, row in zip(late, nearest, strict=True):
         found[place] = late[row]
     better = _better(known, found, held, P)
     chosen = {name: alone if name in better else together for name in types}
-    return MetricsShown(
+    return FittedMetrics(
         {name: by.metrics[name] for name, by in chosen.items() if name in by.metrics},
         [place for place in together.outvoted if types[place] not in better]
         + [int(late[place]) for place in alone.outvoted if types[late[place]] in better],
     )
 
 
-def _shown(known: _Cases) -> tuple[MetricsShown, Sequence[NDArray[np.intp]]]:
+def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
     """Return the metrics that cases give, and for each case the positions of the nearest that it finds with them in
     other folds."""
     best: dict[str, Metric] = {}
@@ -225,7 +225,7 @@ def _shown(known: _Cases) -> tuple[MetricsShown, Sequence[NDArray[np.intp]]]:
     held = _nearest(known, {}, everything)
     # With a single answer there is nothing to tell apart.
     if len({*known.features}) < 2:
-        return MetricsShown(best), held
+        return FittedMetrics(best), held
     for learn, p in ((_relevant, P), (_neighbourhood, SURE)):
         # Where nearly every case finds its own answer, no metric could be shown to be better.
         left = sum(_common(known, place, row) < _ALL for place, row in enumerate(held))
@@ -239,12 +239,12 @@ def _shown(known: _Cases) -> tuple[MetricsShown, Sequence[NDArray[np.intp]]]:
     left_out = _outvoted(known, held)
     kept = np.setdiff1d(everything, left_out)
     if not left_out or not (better := _better(known, (found := _nearest(known, ways, kept)), held, P)):
-        return MetricsShown(best), held
+        return FittedMetrics(best), held
     for name in better & ways.keys():
         if learned := ways[name](known.some(kept)):
             best[name] = learned._replace(mean=known.vectors[kept[known.types[kept] == name]].mean(axis=0))
     held = [found[at] if known.types[at] in better else held[at] for at in everything]
-    return MetricsShown(best, [place for place in left_out if known.types[place] in better]), held
+    return FittedMetrics(best, [place for place in left_out if known.types[place] in better]), held
 
 
 def _features(task_type: str, answer: str) -> frozenset[str]:
@@ -312,7 +312,7 @@ _Way = Callable[[_Cases], Metric | None]
 
 
 def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Return for each case the positions of the SHOWN nearest kept ones of its type in other folds, by its type's
+    """Return for each case the positions of the NEIGHBOURS nearest kept ones of its type in other folds, by its type's
     metric or by the cosine."""
     found = [np.zeros(0, dtype=np.intp)] * len(cases.features)
     folds = np.arange(len(found)) % FOLDS
@@ -330,7 +330,7 @@ def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) ->
                 own = metric._replace(mean=vectors.mean(axis=0))
                 sought, vectors = own.moved(sought), own.moved(vectors)
                 vectors /= _length(vectors)[:, None]
-            nearest = known[(sought @ vectors.T).argsort(axis=1, kind="stable")[:, ::-1][:, :SHOWN]]
+            nearest = known[(sought @ vectors.T).argsort(axis=1, kind="stable")[:, ::-1][:, :NEIGHBOURS]]
             for place, row in zip(asked, nearest, strict=True):
                 found[int(place)] = row
     return found

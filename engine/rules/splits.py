@@ -75,9 +75,9 @@ NO_SIDES = Sides()
 
 
 class _Parts(NamedTuple):
-    learned: Sequence[Question]
-    guard: Sequence[Question]
-    exam: Sequence[Question]
+    evolution: Sequence[Question]
+    anchors: Sequence[Question]
+    held_out: Sequence[Question]
     common: frozenset[str]
     repeats: Sequence[Repeat] = ()
     groups: Sequence[Sequence[Question]] = ()
@@ -99,11 +99,11 @@ def make_splits(
     """
     evolution, test = ([q for q in each if q.id not in past.resembling] for each in (evolution, test))
     parts = (_apart if test else _together)(evolution, test, seed=seed, anchors=anchors, held_out=held_out, past=past)
-    named = {LEARNED: parts.learned, "anchors": parts.guard, "held_out": parts.exam}
+    named = {LEARNED: parts.evolution, "anchors": parts.anchors, "held_out": parts.held_out}
     return Splits(
-        evolution=tuple(q.id for q in parts.learned),
-        anchors=tuple(q.id for q in parts.guard),
-        held_out=tuple(q.id for q in parts.exam),
+        evolution=tuple(q.id for q in parts.evolution),
+        anchors=tuple(q.id for q in parts.anchors),
+        held_out=tuple(q.id for q in parts.held_out),
         repeats=tuple(parts.repeats),
         groups=tuple(tuple(q.id for q in group) for group in parts.groups if len(group) > 1),
         events=tuple(_committed(name, questions, parts.common) for name, questions in named.items()),
@@ -131,7 +131,7 @@ def _apart(
     evolution: Sequence[Question], test: Sequence[Question], *, seed: int, anchors: int, held_out: int, past: Sides
 ) -> _Parts:
     # A small benchmark must not spend its questions on the guard: they could never be learned from.
-    guarded = min(anchors, int(ANCHOR_SHARE * len(evolution)))
+    anchor_count = min(anchors, int(ANCHOR_SHARE * len(evolution)))
     order = shuffled(evolution, seed, purpose="split.evolution")
     common, seen = _common(order), past.evolution | past.held_out
     # What may have been learned from goes first. The exam chooses next, then the guard; evolution gets the rest: where
@@ -139,16 +139,18 @@ def _apart(
     before, taken = _Taken(common), _Taken(common)
     before.take(question for question in order if question.id in past.evolution)
     examinable = [*shuffled(test, seed, purpose="split.held_out"), *(q for q in order if q.id in past.held_out)]
-    exam = taken.first(_led_by(past.held_out, before.first(examinable, len(examinable), own=False)), held_out, own=True)
+    exam = taken.first(
+        _led_by(past.held_out, before.first(examinable, len(examinable), reserve=False)), held_out, reserve=True
+    )
     guarding = [q for q in order if q.id not in seen and not before.repeat(q)]
-    guard = taken.first(_led_by(past.anchors, guarding), guarded, own=True)
+    guard = taken.first(_led_by(past.anchors, guarding), anchor_count, reserve=True)
     kept = past.kept
     away = kept.union(question.id for question in guard)
     # What was held back stays held back, even if this exam and this guard are smaller.
     taken.take(q for q in (*examinable, *order) if q.id in kept)
-    # `own=False`: two evolution questions may be alike, since both may be learned from.
+    # `reserve=False`: two evolution questions may be alike, since both may be learned from.
     rest = [q for q in order if q.id not in away]
-    learned = taken.first(rest, len(order), own=False)
+    learned = taken.first(rest, len(order), reserve=False)
     return _Parts(learned, guard, exam, common, (*before.repeats.values(), *taken.repeats.values()))
 
 
@@ -166,13 +168,13 @@ def _together(
     exam = _led_by(past.held_out, order)[:held_out]
     kept_out = {group[0].id for group in examined}
     learned = [group for group in groups if group[0].id not in kept_out]
-    guarded = min(anchors, int(ANCHOR_SHARE * sum(map(len, learned))))
+    anchor_count = min(anchors, int(ANCHOR_SHARE * sum(map(len, learned))))
     guard: list[Question] = []
     rest: list[Question] = []
     order_of_groups = shuffled(learned, seed, purpose="split.anchors")
     for group in sorted(order_of_groups, key=lambda group: "anchors" not in sides[group[0].id]):
         known = sides[group[0].id]
-        if LEARNED not in known and len(guard) + len(group) <= guarded:
+        if LEARNED not in known and len(guard) + len(group) <= anchor_count:
             guard.extend(group)
         elif "anchors" not in known:
             rest.extend(group)
@@ -214,8 +216,8 @@ class _Taken:
         self._texts: dict[str, str] = {}
         self._index: ExactIndex[str] = ExactIndex()
 
-    def first(self, questions: Sequence[Question], count: int, *, own: bool) -> list[Question]:
-        """Return the first `count` questions whose text is free; with `own`, their texts are taken from then on."""
+    def first(self, questions: Sequence[Question], count: int, *, reserve: bool) -> list[Question]:
+        """Return the first `count` questions whose text is free; with `reserve`, their texts are taken from then on."""
         chosen: list[Question] = []
         for question in questions:
             if len(chosen) == count:
@@ -224,7 +226,7 @@ class _Taken:
                 self.repeats[question.id] = repeat
             else:
                 chosen.append(question)
-                if own:
+                if reserve:
                     self.take([question])
         return chosen
 

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from mage_es.engine.config import Config, configured
-from mage_es.engine.rules.metric import MetricsShown, Placed, learn_metrics, metric_of, outvoted
+from mage_es.engine.rules.metric import FittedMetrics, Placed, learn_metrics, metric_of, outvoted
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined
@@ -81,7 +81,7 @@ def test_an_answer_that_follows_from_two_things_together_is_found() -> None:
 def test_the_cosine_stays_where_nothing_that_a_text_has_tells_the_answer() -> None:
     draw = np.random.default_rng(14)
     drawn = [Placed("t", text(at % WORDINGS, at % TOPICS, draw), str(draw.integers(3))) for at in range(90)]
-    assert learn_metrics(drawn) == MetricsShown({})
+    assert learn_metrics(drawn) == FittedMetrics({})
 
 
 def test_there_is_no_metric_of_too_few_cases_of_one_answer_or_of_none() -> None:

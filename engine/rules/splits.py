@@ -139,9 +139,8 @@ def _apart(
     before, taken = _Taken(common), _Taken(common)
     before.take(question for question in order if question.id in past.evolution)
     examinable = [*shuffled(test, seed, purpose="split.held_out"), *(q for q in order if q.id in past.held_out)]
-    exam = taken.first(
-        _led_by(past.held_out, before.first(examinable, len(examinable), reserve=False)), held_out, reserve=True
-    )
+    unlearned = before.first(examinable, len(examinable), reserve=False)
+    exam = taken.first(_led_by(past.held_out, unlearned), held_out, reserve=True)
     guarding = [q for q in order if q.id not in seen and not before.repeat(q)]
     guard = taken.first(_led_by(past.anchors, guarding), anchor_count, reserve=True)
     kept = past.kept

@@ -7,6 +7,7 @@ Rules
       permuted`; the demo's control is `shuffled`): a model that only learns which answers there are gains as much then.
     - A gain is better than no memory, than that control and than the commonest answer, and nothing beside the text
       gives answers away. All rests on paired intervals: what they do not exclude is reported as not shown.
+    - What the nearest cases answer without a call (recall) is counted apart, as a served run always asks the model.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
+import polars as pl
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.own import OF_ANCHORS
+from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import RUNS_DIR, find_run
-from mage_es.engine.run.exams import PairedDifference
+from mage_es.engine.run.exams import PairedDifference, exam_records, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.study.ring import (
     LOOK_UP,
@@ -37,7 +40,7 @@ from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamDifference
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, FormDecided, MemoryAppended
+from mage_es.events.vocabulary import AnswerJudged, FormDecided, MemoryAppended, QuestionPlanned
 
 METHODS = (NOTHING, LOOK_UP, PLAIN, MAGE)
 QUESTIONS = 60
@@ -46,11 +49,21 @@ QUESTIONS = 60
 Outlook = Literal["better", "level", "worse"]
 
 
+class ByModel(msgspec.Struct, frozen=True, kw_only=True):
+    """The held-out questions that MAGE put to the model, how many it got right, and how many of the same alone."""
+
+    asked: int
+    right: int
+    alone: int
+
+
 class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     """How the tasks were divided, what each method got right, and what that shows.
 
     `gain` is MAGE against the model without memory, `over_plain` against the nearest cases as a prompt, `over_look_up`
-    against the nearest case's answer; `looked_up` is how many held-out questions MAGE answered without a call.
+    against the nearest case's answer. `recalled` held-out questions were answered by the nearest cases, without a call,
+    `recalled_right` of them rightly; `by_model` are the others. `unread` are wrong answers of the model without memory
+    by what was wrong with the reply (`truncated`, `empty`, ...): if there are many, that start is too low.
     `controlled` is how many it got right under `control`, `under_control` that exam minus its own: None where MAGE is
     not better than no memory. `commonest` is that answer and how many questions it fits, if they share a few.
     `is_gain`: see the rules of this module.
@@ -69,7 +82,10 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     under_control: ExamDifference | None = None
     commonest: tuple[str, int] | None = None
     is_gain: bool
-    looked_up: int
+    recalled: int
+    recalled_right: int
+    by_model: ByModel
+    unread: dict[str, int]
     learned: int
     """How many questions MAGE learned from: those that it asked first, and the anchors that became cases in the end."""
     is_look_up: bool
@@ -113,7 +129,13 @@ async def atryout(
     rows = {row.method: row for row in ring.rows}
     mage = rows[MAGE]
     gain, over_plain, over_look_up = (_difference(mage, each) for each in (NOTHING, PLAIN, LOOK_UP))
-    run = find_run(Path(runs_dir), ring.runs[METHODS.index(MAGE)])
+    start, run = (find_run(Path(runs_dir), ring.runs[METHODS.index(each)]) for each in (NOTHING, MAGE))
+    alone = read_exam(LogReader(start.log_path)).answers
+    examined = next(each for each in reversed(exam_records(LogReader(run.log_path))) if each.opened.control == "none")
+    right = dict(read_exam(examined.log(run), examined).answers.select("question_id", "correct").iter_rows())
+    plans = examined.log(run).of(QuestionPlanned)
+    recalled = {plan.question_id for plan in plans if plan.routing_arm == RECALL} & right.keys()
+    asked = right.keys() - recalled
     controlled, under_control, commonest = 0, None, None
     if _outlook(gain) == "better":
         exam = await aexamine(
@@ -147,7 +169,14 @@ async def atryout(
         and _outlook(under_control) == "worse"
         and mage.correct > (commonest[1] if commonest else 0)
         and not data.leaks,
-        looked_up=max(0, mage.total - mage.calls),
+        recalled=len(recalled),
+        recalled_right=sum(right[name] for name in recalled),
+        by_model=ByModel(
+            asked=len(asked),
+            right=sum(right[name] for name in asked),
+            alone=sum(alone.filter(pl.col("question_id").is_in(asked))["correct"].to_list()),
+        ),
+        unread=reasons(alone),
         learned=len(learned),
         is_look_up=rows[LOOK_UP].correct >= max(row.correct for row in ring.rows),
         run_id=run.id,

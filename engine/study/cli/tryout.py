@@ -71,7 +71,7 @@ def tryout(
     out.report(report, ring_table(report.ring))
     for said in (*report.data.leaks, *form_in_words(report.form), " ".join(verdict(report))):
         out.say(said)
-    if report.is_gain:
+    if report.is_gain and is_models(report):
         out.next(serving(settings, report.run_id, report.ring.execution))
     else:
         out.next(settings.again("runs", "show", report.run_id, names=("runs_dir",)))
@@ -87,6 +87,7 @@ def verdict(report: TryoutReport) -> list[str]:
     said = [
         f"{report.ring.execution} alone got {nothing.correct} of {of} right, and {mage.correct} of {of} after learning "
         f"from {report.learned} questions: {_spread(report.gain)}.",
+        *_unread(report),
         *_taught(report, of),
         f"The five nearest cases as a plain prompt got {plain.correct}: "
         f"{_compared(report.shown_over_plain, report.over_plain)}{cost}.",
@@ -95,12 +96,39 @@ def verdict(report: TryoutReport) -> list[str]:
     ]
     if report.is_look_up and report.is_gain:
         said.append("A look-up solves these tasks.")
-    if report.looked_up:
-        said.append(
-            f"MAGE recalled {report.looked_up} of {of} from its nearest cases, without a call; `serve` always asks the "
-            "model."
+    return [*said, *_recalled(report, of)]
+
+
+def _unread(report: TryoutReport) -> Iterator[str]:
+    """Yield what made wrong answers of the model alone, if that was not what it said."""
+    if report.unread:
+        each = ", ".join(f"{count} {kind}" for kind, count in report.unread.items())
+        yield f"Of the replies of the model alone, {each}: with more room (--max-tokens) that start may be higher."
+
+
+def _recalled(report: TryoutReport, of: int) -> Iterator[str]:
+    """Yield what was answered without a call, and what the model itself gained."""
+    if not report.recalled:
+        return
+    yield (
+        f"MAGE recalled {report.recalled} of {of} from its nearest cases, without a call, {report.recalled_right} of "
+        "them rightly; `serve` always asks the model."
+    )
+    by_model = report.by_model
+    if by_model.asked:
+        yield (
+            f"The other {by_model.asked} were put to the model: it got {by_model.right} right after learning, "
+            f"{by_model.alone} alone."
         )
-    return said
+    if not is_models(report):
+        yield "That the model itself gains is not shown: --no-recall, with another --name, puts all questions to it."
+
+
+def is_models(report: TryoutReport) -> bool:
+    """Return whether the model itself got more right with cases than alone: MAGE's, or plain ones where it recalled."""
+    rows = {row.method: row.correct for row in report.ring.rows}
+    is_more = report.by_model.right > report.by_model.alone or rows["knn"] > rows["zero_shot"]
+    return is_more or not report.recalled
 
 
 def _taught(report: TryoutReport, of: int) -> Iterator[str]:
@@ -108,20 +136,23 @@ def _taught(report: TryoutReport, of: int) -> Iterator[str]:
     if report.under_control is None:
         yield {
             "worse": "That is a loss: do without the memory.",
-            "level": "That shows no gain: more held-out questions would tell a smaller one.",
+            "level": "That shows no gain: more held-out questions would tell whether there is one.",
         }[report.shown]
         return
     if report.data.leaks:
         yield "That measures no memory: what is beside the text gives answers away."
     elif report.is_gain:
-        yield "That is a gain."
+        yield "That is a gain." if is_models(report) else "That is a gain of the look-up."
     else:
-        yield "That shows no gain: the memories say which answers there are, not which one is right."
+        yield (
+            "That shows no gain: memories may only say which answers there are, not which one is right, and more "
+            "held-out questions would tell."
+        )
     control = {"permuted": "the answers of its memories exchanged", "shuffled": "the memories of other questions"}
     yield f"With {control[report.control]} it got {report.controlled}: {_spread(report.under_control)}."
     if report.commonest:
         answer, right = report.commonest
-        yield f"The commonest answer, {answer!r}, fits {right} of {of}."
+        yield f"The commonest answer among those learned from, {answer!r}, fits {right} of {of}."
 
 
 def _compared(shown: Outlook, difference: RingDifference) -> str:

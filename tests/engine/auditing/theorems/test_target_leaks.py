@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.auditing.theorems.target_leaks import Told, target_leaks, told_by
+from mage_es.engine.auditing.theorems.target_leaks import Told, target_leaks, told_by, warning
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.benchmarks.tasks.benchmark import given_tasks
 from mage_es.engine.config import Config
@@ -53,6 +53,18 @@ def test_a_type_that_is_the_label_is_named_also_where_some_are_wrong_and_tasks_a
     rows = [labelled(draw, k, task_type=noisy) for k in range(count)]
     assert leaks(rows) == {"task type"}
     assert leaks(rows, "mine?columns=task_type:") == set()
+
+
+def test_a_type_that_holds_the_answer_is_named_in_a_small_file_too_whose_texts_suggest_it() -> None:
+    things = dict(zip(LABELS, ("invoice", "parcel", "refund", "door"), strict=True))
+    rows = [
+        {"question": f"My {things[label]} is {word}, please help.", "answer": label, "task_type": label}
+        for label in LABELS
+        for word in WORDS
+    ]
+    assert leaks(rows) == {"task type, which holds it"}
+    [told] = [each for each in found(rows) if each.is_leak]
+    assert "--columns task_type=" in warning(told, is_own=True) and "against that of another question" in str(told)
 
 
 def test_types_that_say_nothing_of_the_label_are_no_leak() -> None:

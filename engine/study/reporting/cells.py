@@ -87,10 +87,10 @@ def with_best(row: TableRow) -> TableRow:
     return (*row[:at], replace(row[at], best=True), *row[at + 1 :])  # type: ignore[type-var]
 
 
-def cell_of(values: Iterable[float], unit: Unit = "percent", *, interval: str = "") -> Cell | None:
-    """Return mean, deviation and number of values, one for each run; None without values. `interval` is the method of
-    the mean's t interval, "" for none."""
-    found = list(values)
+def cell_of(values: Iterable[float | None], unit: Unit = "percent", *, interval: str = "") -> Cell | None:
+    """Return mean, deviation and number of the values that were measured, one for each run; None without any.
+    `interval` is the method of the mean's t interval, "" for none."""
+    found = [value for value in values if value is not None]
     if not found:
         return None
     mean, deviation = statistics.fmean(found), statistics.stdev(found) if len(found) > 1 else None

@@ -246,7 +246,7 @@ def _cost(name: str, booked: pl.DataFrame, tiers: Sequence[Tier], *, total: bool
     units: Mapping[str, Unit] = {"calls": "count", "tokens": "count", "usd": "dollars"}
     amounts = {f"{what} {tier}": pl.col(what).filter(tier=tier) for what in units for tier in tiers}
     known = {key: pl.when(each.null_count() == 0).then(each.sum()) for key, each in amounts.items()}
-    logs = booked.group_by("log").agg(**known)
+    logs = booked.group_by("log", maintain_order=True).agg(**known)  # sums have the same last digit every time
 
     def cell(values: pl.Series, unit: Unit) -> Cell | None:
         if values.null_count():

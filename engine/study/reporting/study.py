@@ -18,6 +18,7 @@ from mage_es.engine.study.reporting.cells import Cell, by_seed, cell_of, differe
 from mage_es.engine.study.reporting.places import BASELINES, FULL, Placement, placements, way_of
 from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun, find_runs
 from mage_es.events.errors import MageError, UsageError
+from mage_es.events.vocabulary import Tier
 from mage_es.projections.ledger import Account, Usage
 
 Measure = Literal["accuracy", "score", "strict"]
@@ -82,13 +83,14 @@ class Study:
 
     @cached_property
     def booked(self) -> pl.DataFrame:
-        """The accounts of each log that counts, after a row without calls; `part` is evolution, exams or baseline."""
-        rows = list[dict[str, object]]()
+        """The accounts of each log that counts, and one of each tier without calls; `part` is evolution, exams or
+        baseline."""
+        rows, none = list[dict[str, object]](), [(Account(tier, "", "", 0, ""), Usage()) for tier in get_args(Tier)]
         for run in self.counted:
             of_exams = [] if run.baseline else [("exams", exam.ledger) for exam in run.exams]
             for part, ledger in [("baseline" if run.baseline else "evolution", run.ledger), *of_exams]:
                 log = {"log": f"{len(rows)}", "part": part, "benchmark": run.begun.benchmark}
-                for account, use in [(Account("execution", "", "", 0, ""), Usage()), *ledger.accounts()]:
+                for account, use in (*none, *ledger.accounts()):
                     amounts = {"calls": use.calls, "tokens": (use.input_tokens + use.output_tokens) / 1000}
                     usd = self.prices.paid(account, use) if use.calls else 0.0
                     rows.append({**log, **account._asdict(), **amounts, "usd": usd})

@@ -219,49 +219,43 @@ def cost(study: Study) -> Lines:
     [tables, cost] The share is guidance's among guidance and execution; the judge is a separate tier, and a failed
     attempt is not a call.
     """
-    booked, evolved = study.booked, study.booked.filter(part="evolution")
+    # A part that has an unpriced call has no price.
+    amounts = {"calls": pl.col("calls").sum(), "tokens": pl.col("tokens").sum()}
+    amounts["usd"] = pl.when(pl.col("usd").null_count() == 0).then(pl.col("usd").sum())
+    summed = study.booked.group_by("part", "benchmark", "log", "tier", maintain_order=True).agg(**amounts)
+    logs = summed.pivot("tier", index=["part", "benchmark", "log"], values=list(amounts))
     # Most embedders are not a server's, and have no calls.
-    is_served = booked.filter(tier="embedder")["calls"].sum() > 0
-    tiers: Sequence[Tier] = (*TIER_NAMES, "embedder") if is_served else TIER_NAMES
+    tiers = [*TIER_NAMES, "embedder"] if logs["calls_embedder"].sum() else TIER_NAMES
     heads = [f"{group}: {tier}" for group in ("calls", "thousand tokens", "dollars") for tier in tiers]
     yield "Runs", "n", "Guidance share", "range", *heads
-    for name, found in {"All runs": evolved, "All exams": booked.filter(part="exams")}.items():
-        if not found.is_empty():
-            yield _cost(name, found, tiers, total=True)
-    for benchmark in evolved["benchmark"].unique().sort():
-        yield _cost(benchmark, evolved.filter(benchmark=benchmark), tiers, total=False)
+    evolved = logs.filter(part="evolution")
+    sums = {"All runs": evolved, "All exams": logs.filter(part="exams")}
+    rows = {name: evolved.filter(benchmark=name) for name in evolved["benchmark"].unique().sort()}
+    for name, found in {**sums, **rows}.items():
+        if found.is_empty():
+            continue
+        asked = found.select("calls_guidance", "calls_execution")
+        shares = [_share(*each) for each in asked.iter_rows()]
+        yield (
+            name,
+            str(len(found)),
+            Cell(mean=_share(*asked.sum().row(0)), sd=None, n=len(found)),
+            f"{min(shares):.1f} to {max(shares):.1f}",
+            *(_amount(found[f"{what}_{tier}"], is_sum=name in sums) for what in amounts for tier in tiers),
+        )
     yield "Attempts that brought no reply are no calls here. Tokens are those of prompts and replies together."
-    if (
-        unpriced := booked.filter(pl.col("part") != "baseline", pl.col("usd").is_null())["model"]
-        .unique()
-        .sort()
-        .to_list()
-    ):
-        yield f"No price is known for {', '.join(unpriced)}: give one with --prices FILE."
+    learning = study.booked.filter(pl.col("part") != "baseline", pl.col("usd").is_null())
+    if unpriced := ", ".join(learning["model"].unique().sort()):
+        yield f"No price is known for {unpriced}: give one with --prices FILE."
     if broken := ", ".join(run.run.id for run in study.learning if not run.finished):
         yield f"Not finished, and counted as far as they are: {broken}."
 
 
-def _cost(name: str, booked: pl.DataFrame, tiers: Sequence[Tier], *, total: bool) -> tuple[Entry, ...]:
-    units: Mapping[str, Unit] = {"calls": "count", "tokens": "count", "usd": "dollars"}
-    amounts = {f"{what} {tier}": pl.col(what).filter(tier=tier) for what in units for tier in tiers}
-    known = {key: pl.when(each.null_count() == 0).then(each.sum()) for key, each in amounts.items()}
-    logs = booked.group_by("log", maintain_order=True).agg(**known)  # sums have the same last digit every time
-
-    def cell(values: pl.Series, unit: Unit) -> Cell | None:
-        if values.null_count():
-            return None
-        return Cell(mean=float(values.sum()), sd=None, n=len(values), unit=unit) if total else cell_of(values, unit)
-
-    asked = logs.select("calls guidance", "calls execution")
-    shares = [_share(*each) for each in asked.iter_rows()]
-    return (
-        name,
-        str(len(logs)),
-        Cell(mean=_share(*asked.sum().row(0)), sd=None, n=len(logs)),
-        f"{min(shares):.1f} to {max(shares):.1f}",
-        *(cell(logs[key], units[key.partition(" ")[0]]) for key in amounts),
-    )
+def _amount(values: pl.Series, *, is_sum: bool) -> Cell | None:
+    unit: Unit = "dollars" if values.name.startswith("usd") else "count"
+    if values.null_count():
+        return None
+    return Cell(mean=float(values.sum()), sd=None, n=len(values), unit=unit) if is_sum else cell_of(values, unit)
 
 
 def _share(guidance: int, execution: int) -> float:

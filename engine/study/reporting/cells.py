@@ -90,18 +90,18 @@ def with_best(row: TableRow) -> TableRow:
 def cell_of(values: Iterable[float | None], unit: Unit = "percent", *, interval: str = "") -> Cell | None:
     """Return mean, deviation and number of the values that were measured, one for each run; None without any.
     `interval` is the method of the mean's t interval, "" for none."""
-    found = [value for value in values if value is not None]
-    if not found:
+    numbers = [value for value in values if value is not None]
+    if not numbers:
         return None
-    mean, deviation = statistics.fmean(found), statistics.stdev(found) if len(found) > 1 else None
+    mean, deviation = statistics.fmean(numbers), statistics.stdev(numbers) if len(numbers) > 1 else None
     between = None
     if interval and deviation is not None:
-        error, freedom = deviation / len(found) ** 0.5, len(found) - 1
+        error, freedom = deviation / len(numbers) ** 0.5, len(numbers) - 1
         half, p = t_quantile((1 + LEVEL) / 2, freedom) * error, None
         if interval != OF_MEAN:  # a difference, which may be zero
             p = 2 * t_tail(abs(mean) / error, freedom) if error else float(mean == 0)
-        between = Interval(low=mean - half, high=mean + half, method=interval, pairs=len(found), p=p)
-    return Cell(mean=mean, sd=deviation, n=len(found), unit=unit, interval=between)
+        between = Interval(low=mean - half, high=mean + half, method=interval, pairs=len(numbers), p=p)
+    return Cell(mean=mean, sd=deviation, n=len(numbers), unit=unit, interval=between)
 
 
 def by_seed(scores: pl.DataFrame, value: str = "value") -> list[float]:

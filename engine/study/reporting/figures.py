@@ -46,7 +46,7 @@ def figures(study: Study) -> dict[str, Chart]:
     [tables, figures]
     """
     full = [place for place in study.full() if any(run.iterations for run in study.at(place).values())]
-    found: dict[str, Chart | None] = {}
+    charts: dict[str, Chart | None] = {}
     for place in full:
         title, slug, runs = _title(study, place), _slug(study, place), study.at(place).values()
         grown = [run.growth for run in runs]
@@ -56,7 +56,7 @@ def figures(study: Study) -> dict[str, Chart]:
         ]
         mastered = _lines(f"{title}: mastery", list(_mastery([run.mastery for run in runs])), "mastery", 1.0)
         arms = list(_arms(pl.concat(run.planned for run in runs)))
-        found |= {
+        charts |= {
             f"accuracy-{slug}": _accuracy(study, place, title),
             f"growth-{slug}": sizes[0],
             f"coverage-{slug}": sizes[1],
@@ -64,9 +64,9 @@ def figures(study: Study) -> dict[str, Chart]:
             f"arms-{slug}": chart("shares", title, arms),
         }
     if full:
-        found["cost"] = chart("bars", "Model calls by tier, mean over runs", list(_cost(study)))
-    found["gains"] = chart("bars", "Effect sizes in exams, with 95 % intervals", list(_gains(study, full)))
-    return {name: made for name, made in found.items() if made}
+        charts["cost"] = chart("bars", "Model calls by tier, mean over runs", list(_cost(study)))
+    charts["gains"] = chart("bars", "Effect sizes in exams, with 95 % intervals", list(_gains(study, full)))
+    return {name: made for name, made in charts.items() if made}
 
 
 def _accuracy(study: Study, place: Placement, title: str) -> Chart | None:

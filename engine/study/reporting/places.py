@@ -117,7 +117,7 @@ def placements(runs: Sequence[RecordedRun]) -> dict[RecordedRun, Placement]:
 
 
 def _placed(runs: Sequence[RecordedRun], names: Mapping[str, str]) -> Iterator[tuple[RecordedRun, Placement]]:
-    systems, had = [run for run in runs if not run.baseline], {run: values(run) for run in runs}
+    systems, settings = [run for run in runs if not run.baseline], {run: values(run) for run in runs}
     # A part that is off by default deserves mention only beside a run that has it; no guard in any run is a setting.
     configs = [run.config for run in systems]
     is_unguarded = all(config.guard == PARTS["guard"] for config in configs)
@@ -126,42 +126,44 @@ def _placed(runs: Sequence[RecordedRun], names: Mapping[str, str]) -> Iterator[t
     if is_unguarded:
         del parts["guard"]
     cascade = "".join(sorted({letter for config in configs for letter in cascade_of(config)}))
-    apart = differing([had[run] for run in systems], Config.__struct_fields__)
-    apart = [name for name in Config.__struct_fields__ if name in (*differing(had.values(), EXAMINED), *apart)]
+    apart = differing([settings[run] for run in systems], Config.__struct_fields__)
+    apart = [name for name in Config.__struct_fields__ if name in (*differing(settings.values(), EXAMINED), *apart)]
     for run in runs:
-        exam = _in_words(had[run], [name for name in apart if name in EXAMINED])
+        exam = _in_words(settings[run], [name for name in apart if name in EXAMINED])
         benchmark, learner = run.begun.benchmark, names[run.begun.execution_model]
         if run.baseline:  # it has no teacher, and only the settings of the exam
-            looked_up = differing([had[other] for other in runs if other.baseline == run.baseline], LOOKED_UP)
-            system = ", ".join((run.baseline, *_in_words(had[run], looked_up)))
+            looked_up = differing([settings[other] for other in runs if other.baseline == run.baseline], LOOKED_UP)
+            system = ", ".join((run.baseline, *_in_words(settings[run], looked_up)))
             yield run, Placement(benchmark, learner, "", ", ".join(exam), system, ", ".join(exam))
             continue
         off = [WITHOUT[field] for field, value in parts.items() if getattr(run.config, field) == value]
         if (letters := cascade_of(run.config)) != cascade:
             off.append(f"cascade {letters}" if letters else NO_CASCADE)
         begun = [f"from {run.parent.parent}"] if run.parent else []
-        setting = ", ".join([*([WITHOUT["guard"]] if is_unguarded else []), *_in_words(had[run], apart), *begun])
+        differences = ", ".join(
+            [*([WITHOUT["guard"]] if is_unguarded else []), *_in_words(settings[run], apart), *begun]
+        )
         teacher = names[run.begun.guidance_model]
-        yield run, Placement(benchmark, learner, teacher, setting, ", ".join(off) or FULL, ", ".join(exam))
+        yield run, Placement(benchmark, learner, teacher, differences, ", ".join(off) or FULL, ", ".join(exam))
 
 
 def values(run: RecordedRun) -> dict[str, object]:
     """Return every setting except benchmark, seed, models and the switches of parts, as it took effect."""
     hidden = {"benchmark", "seed", "execution", "guidance", *CASCADE, *PARTS}
-    found = {name: value for name, value in msgspec.to_builtins(run.config).items() if name not in hidden}
-    found["guard"] = run.config.guard if run.config.guard != PARTS["guard"] else "paired"
+    settings = {name: value for name, value in msgspec.to_builtins(run.config).items() if name not in hidden}
+    settings["guard"] = run.config.guard if run.config.guard != PARTS["guard"] else "paired"
     if run.config.teacher_sees == shown_to(run.config.guidance):
-        found["teacher_sees"] = "model"  # it follows from the model, which has its own column
+        settings["teacher_sees"] = "model"  # it follows from the model, which has its own column
     for name in ("held_out", "anchors"):
-        if run.taken.get(name, found[name]) < found[name]:
-            found[name] = ALL
-    return found
+        if run.taken.get(name, settings[name]) < settings[name]:
+            settings[name] = ALL
+    return settings
 
 
-def differing(had: Iterable[Mapping[str, object]], names: Sequence[str]) -> list[str]:
+def differing(settings: Iterable[Mapping[str, object]], names: Sequence[str]) -> list[str]:
     """Return in which of these settings runs differ, by their `values`."""
-    found = list(had)
-    return [name for name in names if len({here.get(name) for here in found}) > 1]
+    runs = list(settings)
+    return [name for name in names if len({here.get(name) for here in runs}) > 1]
 
 
 def _in_words(here: Mapping[str, object], names: Iterable[str]) -> list[str]:

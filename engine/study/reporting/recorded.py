@@ -56,21 +56,21 @@ class RecordedRun:
         self.begun: v.RunStarted = first_event(self.reader)
         self.config: Config = parse(self.begun.config)
         self.ledger = exams.ledger_of(self.reader)
-        found = frames(self.reader, _READS)
+        events = frames(self.reader, _READS)
         # A parent's verdicts, which a run that continues it has in its log, are not results of this run.
         self.parent = inheritance(self.reader)
         own = pl.col("seq") > last_inherited(self.reader)
-        self.answers, self._carried = exams.asked(found).filter(own), found[v.AnswerCarried]
-        self.episodes = found[v.EpisodeClosed]
-        self.planned = found[v.QuestionPlanned].filter(pl.col("purpose").is_in(["fresh", "revisit"]))
-        self.closed: Mapping[int, int] = dict(sorted(found[v.IterationClosed].select("iteration", "seq").iter_rows()))
+        self.answers, self._carried = exams.asked(events).filter(own), events[v.AnswerCarried]
+        self.episodes = events[v.EpisodeClosed]
+        self.planned = events[v.QuestionPlanned].filter(pl.col("purpose").is_in(["fresh", "revisit"]))
+        self.closed: Mapping[int, int] = dict(sorted(events[v.IterationClosed].select("iteration", "seq").iter_rows()))
         self.iterations: Sequence[int] = list(self.closed)[1:]  # without the start
-        self.taken: Mapping[str, int] = dict(found[v.SplitCommitted].select("split", "size").iter_rows())
+        self.taken: Mapping[str, int] = dict(events[v.SplitCommitted].select("split", "size").iter_rows())
         begun = baseline_of(self.reader)
         self.baseline, self.shots = (begun.baseline, len(begun.shots)) if begun else ("", 0)
-        self.finished = not found[v.RunFinished].is_empty()
+        self.finished = not events[v.RunFinished].is_empty()
         self.is_sequential = not self.episodes.is_empty()
-        self._born = found[v.MemoryAppended].unique("memory_id", keep="first")
+        self._born = events[v.MemoryAppended].unique("memory_id", keep="first")
         self.problems: list[str] = []
         # A baseline's exam is in the run's own log.
         self.exams = [exams.read_exam(self.reader)] if self.baseline else list(self._read_exams())

@@ -40,8 +40,8 @@ class Study:
         for run in runs:
             seeds = self._at.setdefault(self.placed[run], {})
             if older := seeds.get(run.begun.seed):
-                told = f"{run.run.id} is in its place, with the same seed, and is newer."
-                self.notes.append(f"{older.run.id} is left out: {told}")
+                why = f"{run.run.id} is in its place, with the same seed, and is newer."
+                self.notes.append(f"{older.run.id} is left out: {why}")
             seeds[run.begun.seed] = run
         self.places = sorted(self._at, key=lambda place: place.order)
         self.counted = [run for place in self.places for run in self.at(place).values()]
@@ -65,11 +65,11 @@ class Study:
         """Return the baselines to compare with: the wanted ones, and others that were run, each variant separately."""
         beside = {place.baseline("") for place in places}
         there = {place.system for place in self.places if not place.teacher and place.baseline("") in beside}
-        found = list[str]()
+        names = list[str]()
         for way in (*wanted, *sorted({way_of(system) for system in there} - set(BASELINES))):
             ran = sorted(system for system in there if way_of(system) == way)
-            found += ran or [way]
-        return found
+            names += ran or [way]
+        return names
 
     def is_sequential(self, benchmark: str) -> bool:
         return any(run.is_sequential for run in self.runs if run.begun.benchmark == benchmark)
@@ -97,8 +97,8 @@ class Study:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def exams(self, place: Placement, at: ExamState = "end") -> dict[int, RecordedExam]:
-        found = {seed: run.counting(at) for seed, run in self.at(place).items() if run.finished}
-        return {seed: exam for seed, exam in found.items() if exam is not None}
+        counting = {seed: run.counting(at) for seed, run in self.at(place).items() if run.finished}
+        return {seed: exam for seed, exam in counting.items() if exam is not None}
 
     def scores(self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end") -> pl.DataFrame:
         """Return the `value` in [0, 1] of each `question` and `seed` of a placement's exams by one measure."""
@@ -128,8 +128,8 @@ class Study:
         for seed in unequal:
             mine, rival = ours[seed].questions, theirs[seed].questions
             names = [self.at(place)[seed].run.id for place in (one, other)]
-            told = f"{names[0]} and {names[1]}" if names[0] != names[1] else f"{names[0]} before and after"
-            note = f"Not compared: the exams of {told} asked {len(mine)} and {len(rival)} questions"
+            which = f"{names[0]} and {names[1]}" if names[0] != names[1] else f"{names[0]} before and after"
+            note = f"Not compared: the exams of {which} asked {len(mine)} and {len(rival)} questions"
             note += f", {len(mine & rival)} of them the same ({min(mine ^ rival)} is in one only)."
             self.notes += [] if note in self.notes else [note]
         if unequal and len(unequal) == len(common):
@@ -191,13 +191,13 @@ def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | N
         raise UsageError(
             f"There is no folder {folder}. Name the folder of the runs, or start some: `mage-es matrix FILE.toml`."
         )
-    found, problems = list[RecordedRun](), list[str]()
+    readable, problems = list[RecordedRun](), list[str]()
     for run in find_runs(folder):
         try:
-            found.append(RecordedRun(run))
+            readable.append(RecordedRun(run))
         except (MageError, OSError) as error:  # whatever the error is, it must not hide other runs
             problems.append(f"{run.id} is left out: {error}")
-    if not found:
+    if not readable:
         why = f" {problems[0]}" if problems else ""
         raise UsageError(f"There is no run in {folder} to report on.{why} Start some with `mage-es matrix FILE.toml`.")
-    return Study(folder, found, prices=prices or Prices(), data_dir=data_dir, problems=problems)
+    return Study(folder, readable, prices=prices or Prices(), data_dir=data_dir, problems=problems)

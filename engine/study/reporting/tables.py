@@ -1,8 +1,8 @@
 """The tables of a report, in the order of the paper.
 
-A table is a function of a study that yields the names of its columns, then its rows, and notes between them as they
-arise. What a row begins with is its placement, which becomes a column for the benchmark and one for each of `VARYING`
-that varies, or what stands in their place. Its title, place in the paper and measure are an entry of tables.toml.
+A table is a function of a study that yields the names of its columns, then its rows, and notes. A row begins with its
+placement, which becomes a column for the benchmark and one for each of `VARYING` that differs between rows, or with a
+text in place of these. A table's title, place in the paper and measure are an entry of tables.toml.
 """
 
 from __future__ import annotations
@@ -78,21 +78,21 @@ def table(lines_of: Callable[[Study], Lines]) -> Callable[[Study], StudyTable]:
         notes = [line for line in lines if isinstance(line, str)]
         (first, *heads), *rows = [line for line in lines if not isinstance(line, str)]
         places = [row[0] for row in rows if isinstance(row[0], Placement)]
-        had = {field: list(dict.fromkeys(getattr(place, field) for place in places)) for field in VARYING}
-        shown = [field for field, found in had.items() if len(found) > 1]
-        if said := "; ".join(f"{field} {found[0]}" for field, found in had.items() if len(found) == 1 and found[0]):
-            notes.insert(0, f"{said[:1].upper()}{said[1:]} throughout.")
+        values = {field: list(dict.fromkeys(getattr(place, field) for place in places)) for field in VARYING}
+        varying = [field for field, each in values.items() if len(each) > 1]
+        if fixed := "; ".join(f"{field} {each[0]}" for field, each in values.items() if len(each) == 1 and each[0]):
+            notes.insert(0, f"{fixed[:1].upper()}{fixed[1:]} throughout.")
         body = list[tuple[Any, ...]]()
         for key, *entries in rows:
             if isinstance(key, Placement):
-                body.append((key.benchmark, *(getattr(key, field) for field in shown), *entries))
+                body.append((key.benchmark, *(getattr(key, field) for field in varying), *entries))
             else:
-                body.append((key, *("" for _ in shown), *entries))
+                body.append((key, *("" for _ in varying), *entries))
         # The user's own tasks have titles, and their names on the command line in a note.
         used = {name: each for name, each in study.titles.items() if any(name in row for row in body)}
         body = [tuple(used.get(entry, entry) if isinstance(entry, str) else entry for entry in row) for row in body]
         notes += [f"{each}: `{name}`" for name, each in used.items()]
-        columns: Any = (first, *map(str.capitalize, shown), *heads)
+        columns: Any = (first, *map(str.capitalize, varying), *heads)
         return StudyTable(name, **WORDS[name], columns=columns, rows=tuple(body), notes=tuple(notes))
 
     TABLES[name] = whole
@@ -133,13 +133,13 @@ def _against_baselines(
     yield "Benchmark", *map(called, names), *quoted, "before", *systems, *differences
     for row, mine in rows.items():
         best, rivals = study.strongest(mine.values()), list(map(row.baseline, names))
-        shown = [mine.get(teacher) for teacher in teachers] if is_compared else [best]
+        beside = [mine.get(teacher) for teacher in teachers] if is_compared else [best]
         yield (
             row if is_compared else best,
             *map(study.reached, rivals),
             *(PUBLISHED.get(row.benchmark, "") for _ in quoted),
             study.reached(best, at="start"),
-            *with_best(tuple(each and study.reached(each) for each in shown)),
+            *with_best(tuple(each and study.reached(each) for each in beside)),
             study.gain(best, study.strongest(rivals)),
             study.over_start(best),
         )
@@ -148,8 +148,8 @@ def _against_baselines(
         for run in study.at(place).values():
             sees.setdefault(run.config.teacher_sees, set()).add(place.benchmark)
     if sees:
-        said = "; ".join(f"{seen} ({', '.join(sorted(names))})" for seen, names in sorted(sees.items()))
-        yield f"What the teacher saw beside replies and verdicts: {said}."
+        views = "; ".join(f"{seen} ({', '.join(sorted(names))})" for seen, names in sorted(sees.items()))
+        yield f"What the teacher saw beside replies and verdicts: {views}."
     yield from _shots(study, full)
     yield from shortfalls(study, [*full, *(place.baseline(name) for place in full for name in names)])
     yield "`before` is an exam on the state before the first iteration: the ontology, and no experience."
@@ -157,12 +157,12 @@ def _against_baselines(
 
 def _shots(study: Study, places: Iterable[Placement]) -> Iterator[str]:
     """Yield a note on the examples in few-shot prompts."""
-    names, shown = {place.benchmark for place in places}, dict[str, set[int]]()
+    names, examples = {place.benchmark for place in places}, dict[str, set[int]]()
     for run in study.counted:
         if run.baseline == FEW_SHOT and run.begun.benchmark in names:
-            shown.setdefault(run.begun.benchmark, set()).add(run.shots)
-    if shown:
-        each = (f"{' or '.join(map(str, sorted(counts)))} on {name}" for name, counts in sorted(shown.items()))
+            examples.setdefault(run.begun.benchmark, set()).add(run.shots)
+    if examples:
+        each = (f"{' or '.join(map(str, sorted(counts)))} on {name}" for name, counts in sorted(examples.items()))
         yield f"{called(FEW_SHOT)}: examples shown: {', '.join(each)}."
 
 
@@ -195,7 +195,7 @@ def sequential(study: Study) -> Lines:
 
 def _played(study: Study, place: Placement, at: ExamState = "end") -> Sequence[Entry]:
     played = [exam.episodes for exam in study.exams(place, at).values()]
-    reached = (int(found["achievements"].list.len().sum()) / len(found) if len(found) else None for found in played)
+    reached = (int(each["achievements"].list.len().sum()) / len(each) if len(each) else None for each in played)
     scores = (study.reached(place, measure, at) for measure in ("score", "strict"))
     return *scores, cell_of(reached, "value"), cell_of(map(_unparsed, played))
 
@@ -231,17 +231,17 @@ def cost(study: Study) -> Lines:
     evolved = logs.filter(part="evolution")
     sums = {"All runs": evolved, "All exams": logs.filter(part="exams")}
     rows = {name: evolved.filter(benchmark=name) for name in evolved["benchmark"].unique().sort()}
-    for name, found in {**sums, **rows}.items():
-        if found.is_empty():
+    for name, here in {**sums, **rows}.items():
+        if here.is_empty():
             continue
-        asked = found.select("calls_guidance", "calls_execution")
+        asked = here.select("calls_guidance", "calls_execution")
         shares = [_share(*each) for each in asked.iter_rows()]
         yield (
             name,
-            str(len(found)),
-            Cell(mean=_share(*asked.sum().row(0)), sd=None, n=len(found)),
+            str(len(here)),
+            Cell(mean=_share(*asked.sum().row(0)), sd=None, n=len(here)),
             f"{min(shares):.1f} to {max(shares):.1f}",
-            *(_amount(found[f"{what}_{tier}"], is_sum=name in sums) for what in amounts for tier in tiers),
+            *(_amount(here[f"{what}_{tier}"], is_sum=name in sums) for what in amounts for tier in tiers),
         )
     yield "Attempts that brought no reply are no calls here. Tokens are those of prompts and replies together."
     learning = study.booked.filter(pl.col("part") != "baseline", pl.col("usd").is_null())
@@ -287,14 +287,14 @@ def _switched_off(study: Study, measures: Mapping[Measure, str]) -> Lines:
         part: list[tuple[Entry, ...]]() for part in sorted(parts, key=lambda p: (p != WITHOUT["success_memories"], p))
     }
     for place in full:
-        for part, found in gains.items():
+        for part, rows in gains.items():
             other = place._replace(system=part)
             if study.at(other):
                 pairs = [_pair(study, place, other, measure) for measure in measures]
-                found.append(tuple(pair[2] for pair in pairs))
+                rows.append(tuple(pair[2] for pair in pairs))
                 yield place, part, *(cell for pair in pairs for cell in pair)
-    for part, found in gains.items() if len({place.benchmark for place in full}) > 1 else ():
-        each = [[cell.mean for cell in column if isinstance(cell, Cell)] for column in zip(*found, strict=True)]
+    for part, rows in gains.items() if len({place.benchmark for place in full}) > 1 else ():
+        each = [[cell.mean for cell in column if isinstance(cell, Cell)] for column in zip(*rows, strict=True)]
         means = [cell_of([statistics.fmean(column)], "points") if len(column) > 1 else None for column in each]
         if any(means):
             counted = (replace(cell, n=len(column)) if cell else "" for cell, column in zip(means, each, strict=True))
@@ -319,22 +319,22 @@ def settings(study: Study) -> Lines:
     for name, wanted in PAPER.items() if configs else ():
         owners: dict[str, list[str]] = {}
         for benchmark in sorted({run.begun.benchmark for run in configs}):
-            had: dict[Any, set[Any]] = {}
+            actual: dict[Any, set[Any]] = {}
             for run, config in configs.items():
                 if run.begun.benchmark == benchmark:
-                    had.setdefault(config[name], set()).add(_done(run, name, config[name]))
-            owners.setdefault(", ".join(_ranges(had)), []).append(benchmark)
-        found = [f"{', '.join(names)}: {words}" if len(owners) > 1 else words for words, names in owners.items()]
-        values = "; ".join(found)
+                    actual.setdefault(config[name], set()).add(_done(run, name, config[name]))
+            owners.setdefault(", ".join(_ranges(actual)), []).append(benchmark)
+        each = (f"{', '.join(names)}: {words}" if len(owners) > 1 else words for words, names in owners.items())
+        values = "; ".join(each)
         yield name, _written(wanted), values, "" if values == _written(wanted) else "differs"
     yield from shortfalls(study, study.places)
 
 
-def _ranges(had: Mapping[Any, set[Any]]) -> Iterator[str]:
+def _ranges(actual: Mapping[Any, set[Any]]) -> Iterator[str]:
     """Yield the actual values of each configured one, which follows in brackets where it is another."""
-    for configured, found in sorted(had.items()):
-        ends = " to ".join(dict.fromkeys(_written(end) for end in (min(found), max(found))))
-        yield ends if found == {configured} else f"{ends} ({_written(configured)})"
+    for configured, values in sorted(actual.items()):
+        ends = " to ".join(dict.fromkeys(_written(end) for end in (min(values), max(values))))
+        yield ends if values == {configured} else f"{ends} ({_written(configured)})"
 
 
 def _done(run: RecordedRun, name: str, configured: object) -> object:
@@ -354,11 +354,11 @@ def calls(study: Study) -> Lines:
     who, parts = ["agent", "tier", "purpose"], ("evolution", "exams")
     yield *map(str.capitalize, who), *parts
     sums = {part: pl.col("calls").filter(part=part).sum() for part in parts}
-    found = study.booked.filter(pl.col("part").is_in(parts), pl.col("purpose") != "").group_by(who).agg(**sums)
+    booked = study.booked.filter(pl.col("part").is_in(parts), pl.col("purpose") != "").group_by(who).agg(**sums)
     places = {agent: at for at, agent in enumerate(TIERS)}
-    for agent, *words, one, other in sorted(found.iter_rows(), key=lambda row: (places.get(row[0], len(places)), row)):
+    for agent, *words, one, other in sorted(booked.iter_rows(), key=lambda row: (places.get(row[0], len(places)), row)):
         yield agent or "-", *words, cell_of([one], "count"), cell_of([other], "count")
-    if silent := ", ".join(agent for agent in TIERS if agent not in set(found["agent"])):
+    if silent := ", ".join(agent for agent in TIERS if agent not in set(booked["agent"])):
         yield f"No model calls: {silent}."
 
 
@@ -369,10 +369,10 @@ def hotpotqa(study: Study) -> Lines:
     Appendix, HotpotQA cross-check.
     """
     yield "Benchmark", "Method", "Verdict", "EM", "F1", "Lenient"
-    found, problems = _measured(study, [place for place in study.places if place.benchmark == "hotpotqa"])
-    reached = {place: study.reached(place) for place in found}
-    for place in sorted(found, key=lambda place: -cell.mean if (cell := reached[place]) else 1.0):
-        kinds = ([one.get(name) for one in found[place]] for name in ("em", "f1", "lenient"))
+    totals, problems = _measured(study, [place for place in study.places if place.benchmark == "hotpotqa"])
+    reached = {place: study.reached(place) for place in totals}
+    for place in sorted(totals, key=lambda place: -cell.mean if (cell := reached[place]) else 1.0):
+        kinds = ([one.get(name) for one in totals[place]] for name in ("em", "f1", "lenient"))
         cells = (cell_of(100 * value for value in kind if value is not None) for kind in kinds)
         yield place, called(place.system), reached[place], *cells
     yield from problems
@@ -382,8 +382,8 @@ def hotpotqa(study: Study) -> Lines:
 def metrics(study: Study) -> Lines:
     """Yield the benchmark's own metrics of the final exams' replies, one row for each benchmark, system and metric."""
     yield "Benchmark", "System", "Metric", "Value"
-    found, problems = _measured(study, study.places)
-    for place, each in found.items():
+    totals, problems = _measured(study, study.places)
+    for place, each in totals.items():
         for name in dict.fromkeys(name for one in each for name in one):
             yield place, place.system, name, cell_of((one.get(name) for one in each), "value")
     yield from problems
@@ -393,15 +393,15 @@ def _measured(
     study: Study, places: Iterable[Placement]
 ) -> tuple[Mapping[Placement, list[Mapping[str, float]]], list[str]]:
     """Return the metrics of each seed of the placements that have final exams, and why there are none for some."""
-    found, problems = dict[Placement, list[Mapping[str, float]]](), dict[str, None]()
+    totals, problems = dict[Placement, list[Mapping[str, float]]](), dict[str, None]()
     for place in places:
         if exams := study.exams(place):
             try:
-                found[place] = [measured(study.at(place)[seed], exams[seed], study.data_dir) for seed in exams]
+                totals[place] = [measured(study.at(place)[seed], exams[seed], study.data_dir) for seed in exams]
             except (LogDamaged, PrerequisiteError, UsageError) as error:
-                found[place] = []
+                totals[place] = []
                 problems[f"{place.benchmark}: {error}"] = None
-    return found, list(problems)
+    return totals, list(problems)
 
 
 @table
@@ -442,13 +442,13 @@ def growth(study: Study) -> Lines:
     ]
     yield "Benchmark", "Iteration", *("of" if size == "task types" else size.capitalize() for size in sizes)
     for place in study.full():
-        for k, found in _by_iteration(run.growth.select("iteration", *SIZES) for run in study.at(place).values()):
-            yield place, "start" if k == -1 else str(k), *(cell_of(found[size], "count") for size in sizes)
+        for k, here in _by_iteration(run.growth.select("iteration", *SIZES) for run in study.at(place).values()):
+            yield place, "start" if k == -1 else str(k), *(cell_of(here[size], "count") for size in sizes)
 
 
 def _by_iteration(runs: Iterable[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFrame]]:
-    for (k,), found in pl.concat(runs).sort("iteration").group_by("iteration", maintain_order=True):
-        yield k, found
+    for (k,), here in pl.concat(runs).sort("iteration").group_by("iteration", maintain_order=True):
+        yield k, here
 
 
 @table
@@ -474,9 +474,9 @@ def variance(study: Study) -> Lines:
     """Yield how far the exams of every system spread over seeds. [tables, teachers, learners and seeds]"""
     yield "Benchmark", "System", "Seeds", "Accuracy", "least", "most"
     for place in study.places:
-        found, names = by_seed(study.scores(place)), " ".join(map(str, study.exams(place)))
-        ends = (min(found, default=None), max(found, default=None))
-        yield place, place.system, names, cell_of(found, interval=OF_MEAN), *(cell_of([end]) for end in ends)
+        shares, names = by_seed(study.scores(place)), " ".join(map(str, study.exams(place)))
+        ends = (min(shares, default=None), max(shares, default=None))
+        yield place, place.system, names, cell_of(shares, interval=OF_MEAN), *(cell_of([end]) for end in ends)
 
 
 @table
@@ -523,12 +523,12 @@ def bundles(study: Study) -> Lines:
     [tables, bundles and settings] Ties go to the smallest id.
     """
     yield "Benchmark", "Part", "Text"
-    shown = set[str]()
+    done = set[str]()
     for place in study.full():
         for seed, exam in study.exams(place).items():
-            if place.benchmark not in shown:
+            if place.benchmark not in done:
                 for row in _bundle(study.at(place)[seed], exam):
-                    shown.add(place.benchmark)
+                    done.add(place.benchmark)
                     yield place.benchmark, *row
 
 
@@ -598,9 +598,9 @@ def recovery(study: Study) -> Lines:
     yield "Benchmark", "Iteration", *_SHARES, *_COUNTS
     for place in study.full():
         runs = [recovery_of(run) for run in study.at(place).values()]
-        for k, found in _by_iteration(runs):
-            counts = (cell_of(found[name], "count") for name in _COUNTS)
-            yield place, str(k), *(cell_of(found[name]) for name in _SHARES), *counts
+        for k, here in _by_iteration(runs):
+            counts = (cell_of(here[name], "count") for name in _COUNTS)
+            yield place, str(k), *(cell_of(here[name]) for name in _SHARES), *counts
         if recovered := [int(run["Recovered"].sum()) for run in runs] if any(map(len, runs)) else []:
             yield place, "sum", "", "", "", cell_of(recovered, "count"), "", ""
     yield "Solved pool: questions ever answered right. Failed pool: questions whose failure is still open."

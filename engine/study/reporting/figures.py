@@ -30,11 +30,12 @@ MOST_LINES = 8
 """How many lines of a chart remain distinguishable."""
 LONGEST_NAME = 80
 """Most characters of a title in a file name; file systems allow 255 bytes in all."""
-SIZES: Mapping[str, tuple[str, ...]] = {
-    "memories": ("success memories", "failure memories"),
+SIZES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "growth": ("memories", ("success memories", "failure memories")),
     # Small counts have a separate chart: there are a hundred times as many memories.
-    "skills, principles, coverage": ("skills", "principles", "task types", "task types covered"),
+    "coverage": ("skills, principles, coverage", ("skills", "principles", "task types", "task types covered")),
 }
+"""The title and the lines of each chart of sizes."""
 _COLOURS = ("#3b82f6", "#e08600", "#10a37f", "#d1495b", "#9b6dd6", "#7a8793", "#2aa7c9", "#a8900c")
 """Most colour-blind readers can tell them apart; with the dashes, everyone can."""
 _DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3)) * 2
@@ -49,20 +50,13 @@ def figures(study: Study) -> dict[str, Chart]:
     charts: dict[str, Chart | None] = {}
     for place in full:
         title, slug, runs = _title(study, place), _slug(study, place), study.at(place).values()
-        grown = [run.growth for run in runs]
-        sizes = [
-            _lines(f"{title}: {what}", [row for size in sizes for row in _line(size, grown, size)], "nodes")
-            for what, sizes in SIZES.items()
-        ]
-        mastered = _lines(f"{title}: mastery", list(_mastery([run.mastery for run in runs])), "mastery", 1.0)
-        arms = list(_arms(pl.concat(run.planned for run in runs)))
-        charts |= {
-            f"accuracy-{slug}": _accuracy(study, place, title),
-            f"growth-{slug}": sizes[0],
-            f"coverage-{slug}": sizes[1],
-            f"mastery-{slug}": mastered,
-            f"arms-{slug}": chart("shares", title, arms),
-        }
+        charts[f"accuracy-{slug}"] = _accuracy(study, place, title)
+        for kind, (what, sizes) in SIZES.items():
+            rows = [row for size in sizes for row in _line(size, (run.growth for run in runs), size)]
+            charts[f"{kind}-{slug}"] = _lines(f"{title}: {what}", rows, "nodes")
+        mastery = list(_mastery([run.mastery for run in runs]))
+        charts[f"mastery-{slug}"] = _lines(f"{title}: mastery", mastery, "mastery", 1.0)
+        charts[f"arms-{slug}"] = chart("shares", title, list(_arms(pl.concat(run.planned for run in runs))))
     if full:
         charts["cost"] = chart("bars", "Model calls by tier, mean over runs", list(_cost(study)))
     charts["gains"] = chart("bars", "Effect sizes in exams, with 95 % intervals", list(_gains(study, full)))

@@ -20,7 +20,7 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from mage_es.engine.rules.distributions import beta_cdf, t_quantile
+from mage_es.engine.rules.distributions import t_quantile, t_tail
 from mage_es.engine.run.exams import LEVEL, Interval, by_question
 
 BY_SEED = "t, paired by seed"
@@ -130,10 +130,3 @@ def difference(one: pl.DataFrame, other: pl.DataFrame) -> Cell | None:
     return (
         replace(cell, interval=by_question(pairs.sort("question")["gain"].to_list())) if cell and cell.n == 1 else cell
     )
-
-
-def t_tail(t: float, freedom: float) -> float:
-    """Return P(T > t) for t >= 0."""
-    if t < 1:  # where the other share would be 1 but for its last digits
-        return (1 - float(beta_cdf(0.5, freedom / 2, t * t / (freedom + t * t)))) / 2
-    return float(beta_cdf(freedom / 2, 0.5, freedom / (freedom + t * t))) / 2

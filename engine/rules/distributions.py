@@ -74,6 +74,13 @@ def t_quantile(p: float, freedom: float) -> float:
     return sqrt(freedom * (1 - rest) / rest)
 
 
+def t_tail(t: float, freedom: float) -> float:
+    """Return P(T > t) for t >= 0."""
+    if t < 1:  # where the other share would be 1 but for its last digits
+        return (1 - float(beta_cdf(0.5, freedom / 2, t * t / (freedom + t * t)))) / 2
+    return float(beta_cdf(freedom / 2, 0.5, freedom / (freedom + t * t))) / 2
+
+
 def beta_cdf(a: float, b: float, x: Floats | float) -> Floats:
     """Return I_x(a, b) for each x in [0, 1]; a and b are positive."""
     x = np.asarray(x, dtype=np.float64)

@@ -62,13 +62,11 @@ from mage_es.engine.study.baselines.courses import (
 from mage_es.engine.study.baselines.table import (
     LEARNING_AT,
     PLAIN,
-    Baseline,
     find_baseline,
     is_method,
     open_method,
     planned,
 )
-from mage_es.engine.study.baselines.trial import Shot
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.evolve import data_from_python
 from mage_es.engine.verbs.exam import exam_closed
@@ -177,7 +175,7 @@ async def abaseline(
         budget_tokens=budget_tokens,
         registration=registration,
     )
-    method = _method(world, beginning, chosen) if is_method(name) else []
+    started = _started(world, beginning, chosen)
     begins_with = None if benchmark else beginning
     folder = f"{title(config.benchmark)}-{name}"
     run = create_run(runs_dir, benchmark=folder, seed=config.seed, beginning=begins_with, run_id=run_id)
@@ -186,7 +184,8 @@ async def abaseline(
         session.registration = registration
         begun = decide(world.setting, session.state, opening(session))
         # In one commit: a run killed between the two could not be recognised as a baseline.
-        session.commit([*begun, *(method or _beginning(session, name, chosen))])
+        plans = [] if is_method(name) else _plans(session, name, chosen)
+        session.commit([*begun, Draft(event=started, iteration=-1, phase="open"), *plans])
         sign(session)
         run.forget_beginning()
         if world.setting.config.search != config.search:
@@ -294,8 +293,10 @@ def writer_of(config: Config) -> str:
 def require_baseline(name: str, *, what: str = "baseline", others: Sequence[str] = ()) -> None:
     """Raises `UsageError` for an unknown name, and `PrerequisiteError` if a method's package is missing."""
     if find_baseline(name) is None and not is_method(name):
-        raise UsageError(f"There is no {what} {name!r}.{nearest(name, [*others, *_names()])}")
-    _require_installed(name)
+        known = [*others, *PLAIN, *plugins("mage_es.baselines"), *plugins("mage_es.methods"), *ALSO]
+        raise UsageError(f"There is no {what} {name!r}.{nearest(name, known)}")
+    if require := _of_method(name, "require"):
+        require()
 
 
 def require_fit(name: str, config: Config, *, data_dir: Path | None) -> None:
@@ -316,11 +317,12 @@ def looks_in(name: str, benchmark: Benchmark, search: str) -> str:
     Raises:
         UsageError: The baseline does not fit the benchmark, or would have nothing to search.
     """
+    known = find_baseline(name)
     if is_sequential(benchmark):
-        if not _is_playing(name, modes_of(benchmark)):
+        # Some environments show their episodes in more modes than the usual one.
+        if not (known.plays_as in ("", *modes_of(benchmark)) if known else _of_method(name, "plays")):
             raise UsageError(f"{name} cannot play the episodes of {benchmark.name}: try zero_shot_cot or knn.")
         return search
-    known = find_baseline(name)
     if known is None or not known.needs_search or search:
         return search
     if have_paragraphs(question for split in SPLITS for question in benchmark.questions(split)):
@@ -341,13 +343,22 @@ def _looking(name: str, world: World) -> World:
     return world._replace(setting=world.setting._replace(config=told), searches=Searches(search))
 
 
-def _method(world: World, beginning: Beginning, chosen: Sequence[str]) -> list[Draft]:
-    """Return the event with which a method's run begins."""
-    evolution, most = world.setting.evolution, beginning.learn_from
+def _started(world: World, beginning: Beginning, chosen: Sequence[str]) -> BaselineStarted:
+    name, evolution, most = beginning.baseline, world.setting.evolution, beginning.learn_from
+    known = None if is_method(name) else find_baseline(name)
+    if known:
+        shots = known.shots(world.benchmark.name, world.questions, evolution)
+        return BaselineStarted(
+            baseline=name,
+            samples=known.samples,
+            rounds=known.rounds,
+            shots=tuple(shot.question_id for shot in shots),
+            oracle_stop=name == "reflexion_oracle",
+        )
     if most is not None and not 0 < most <= len(evolution):
         raise UsageError(f"There are only {len(evolution)} questions to learn from, not {most}: choose fewer.")
-    begun = BaselineStarted(
-        baseline=beginning.baseline,
+    return BaselineStarted(
+        baseline=name,
         samples=1,
         rounds=0,
         shots=(),
@@ -356,7 +367,6 @@ def _method(world: World, beginning: Beginning, chosen: Sequence[str]) -> list[D
         budget_tokens=beginning.budget_tokens,
         questions=len(chosen),
     )
-    return [Draft(event=begun, iteration=-1, phase="open")]
 
 
 def _plans(session: Session, name: str, questions: Sequence[str], *, learning: Lesson | None = None) -> list[Draft]:
@@ -372,15 +382,6 @@ def _plans(session: Session, name: str, questions: Sequence[str], *, learning: L
         )
         for question, task_type in zip(chosen, types, strict=True)
     ]
-
-
-def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Draft]:
-    world = session.world
-    known = find_baseline(name)
-    assert known is not None
-    shots = known.shots(world.benchmark.name, world.questions, world.setting.evolution)
-    begun = Draft(event=_started(name, known, shots), iteration=-1, phase="open")
-    return [begun, *_plans(session, name, questions)]
 
 
 async def _learn(session: Session, begun: BaselineStarted) -> None:
@@ -439,33 +440,11 @@ async def _answer(session: Session) -> None:
     sign(session)
 
 
-def _names() -> list[str]:
-    return [*PLAIN, *plugins("mage_es.baselines"), *plugins("mage_es.methods"), *ALSO]
-
-
-def _is_playing(name: str, modes: Sequence[str]) -> bool:
-    """Return whether a baseline or a method can play episodes that are shown in these modes, besides the usual one."""
-    if known := find_baseline(name):
-        return known.plays_as in ("", *modes)
-    return bool(getattr(load("mage_es.methods", name), "plays", False))
-
-
-def _require_installed(name: str) -> None:
-    """Raises `PrerequisiteError` if a method needs a package that is not installed."""
-    if is_method(name) and (require := getattr(load("mage_es.methods", name), "require", None)):
-        require()
-
-
 def is_writing(name: str) -> bool:
     """Return whether a method needs a writer, which is the guidance model if the run has one."""
-    return is_method(name) and bool(getattr(load("mage_es.methods", name), "is_writing", False))
+    return bool(_of_method(name, "is_writing"))
 
 
-def _started(name: str, known: Baseline, shots: Sequence[Shot]) -> BaselineStarted:
-    return BaselineStarted(
-        baseline=name,
-        samples=known.samples,
-        rounds=known.rounds,
-        shots=tuple(shot.question_id for shot in shots),
-        oracle_stop=name == "reflexion_oracle",
-    )
+def _of_method(name: str, attribute: str) -> Any:
+    """Return what the class of a method says of it, None if it says nothing or `name` is no method."""
+    return getattr(load("mage_es.methods", name), attribute, None) if is_method(name) else None

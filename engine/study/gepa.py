@@ -94,7 +94,6 @@ class RunAdapter(InstructionAdapter):
         Raises `UsageError` if there is no such end of an iteration, the run's questions are episodes, or too few of
         them were answered, and `PrerequisiteError` if the world of the run is missing.
         """
-        super().__init__()
         self.run, self._runtime, self._given = as_run(run), runtime or Runtime(), (execution, guidance, judge)
         self._reader = LogReader(self.run.log_path)
         self._started = first_event(self._reader)
@@ -110,11 +109,12 @@ class RunAdapter(InstructionAdapter):
         names = [task.id for task in (*self.trainset, *self.valset)]
         plans = planned_on(world, self._state, self._iteration, names)
         self._plans = {planned.question_id: planned for planned in plans}
-        self._corrections = {
+        corrections = {
             row.question_id: row.reasoning
             for row in state_of(self.run, self._reader).memory.rows()
             if row.outcome == "failure_memory" and row.kind == "specific" and row.is_shown
         }
+        super().__init__(self._asked, self._written, corrections)
         self.seed = {INSTRUCTION: world.setting.traits.task or PLAIN}
         self._open: tuple[BlockingPortal, AskingAgain] | None = None
         self._closing = ExitStack()
@@ -170,7 +170,7 @@ class RunAdapter(InstructionAdapter):
             raise UsageError(f"{others[0]} serves to choose among instructions: reflect on those of the trainset only.")
         return super().make_reflective_dataset(candidate, eval_batch, components_to_update)
 
-    def ask(self, instruction: str, names: Sequence[str]) -> Mapping[str, TrialAnswer]:
+    def _asked(self, instruction: str, names: Sequence[str]) -> Mapping[str, TrialAnswer]:
         world = self._world
         if instruction != self.seed[INSTRUCTION]:
             if self._guarded.likeness([instruction]).is_leak:
@@ -184,14 +184,11 @@ class RunAdapter(InstructionAdapter):
         answer = partial(asking._replace(world=world).answer, self._state, wanted, done=done, total=done + len(wanted))
         return dict(zip(names, map(_outcome, portal.call(answer)), strict=True))
 
-    def write(self, request: Request, shown: tuple[str, ...]) -> str:
+    def _written(self, request: Request, shown: tuple[str, ...]) -> str:
         portal, asking = self._opened()
         ask = writing(f"{shown[0]}/notes", request, has_guidance="guidance" in asking.clients)
         called = portal.call(asking.write, self._state, self._iteration, ask, shown)
         return called.text if called else ""
-
-    def correction(self, task: Question) -> str:
-        return self._corrections.get(task.id, "")
 
     def _opened(self) -> tuple[BlockingPortal, AskingAgain]:
         if self._open is None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -170,9 +170,7 @@ class _Ring(NamedTuple):
             questions=self.questions,
             data_dir=self.data_dir,
             runtime=self.runtime,
-            execution=self.models and self.models.execution,
-            judge=self.models and self.models.judge,
-            embedder=self.models and self.models.embedder,
+            **examinees(self.models),
         )
         reader = LogReader(run.log_path)
         record = next(each for each in exam_records(reader) if each.opened.exam == report.exam_id)
@@ -312,6 +310,11 @@ def _row(
         writer=writer,
         lost=method == MAGE and any(each.to == PLAIN and each.interval.high < 0 for each in differences),
     )
+
+
+def examinees(models: Models | None) -> Mapping[str, Any]:
+    """Return the arguments by which these models take an exam, in place of those that the run names."""
+    return {} if models is None else {"execution": models.execution, "judge": models.judge, "embedder": models.embedder}
 
 
 def difference_of(

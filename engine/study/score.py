@@ -9,10 +9,10 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -48,6 +48,7 @@ class ScoreReport(msgspec.Struct, frozen=True, kw_only=True):
     judge: Agreement | None = None
 
 
+@runtime_checkable
 class Measures(Protocol):
     """Additional methods of a benchmark that can measure predictions made elsewhere."""
 
@@ -132,27 +133,18 @@ def _judged(
 ) -> tuple[Mapping[str, float], Agreement]:
     cases = []
     for question in questions:
-        if question.id in given:
-            text = _as_text(given[question.id])
+        if said := given.get(question.id):
+            text = "; ".join(map(text_of, said.value)) if isinstance(said.value, list) else said.text
             verdict = scored(benchmark, question, text)
             cases.append(JudgeCase(question, text, verdict, verdict.strict if strict else verdict.correct))
     template = template_of(benchmark)
     opinions = opinions_of(cases, judge, template)
-    scores = {case.question.id: said.score for case, said in zip(cases, opinions, strict=True)}
+    scores = {case.question.id: opinion.score for case, opinion in zip(cases, opinions, strict=True)}
     return scores, agreement(cases, opinions, model=judge.model.name, template=template)
 
 
-def _as_text(prediction: Prediction) -> str:
-    """Return a prediction as one text; the items of a list are joined."""
-    return "; ".join(map(text_of, prediction.value)) if isinstance(prediction.value, list) else prediction.text
-
-
 def measures_of(benchmark: Benchmark) -> Measures:
-    return benchmark if _has_measures(benchmark) else ByVerdict(benchmark)
-
-
-def _has_measures(benchmark: object) -> TypeGuard[Measures]:
-    return hasattr(benchmark, "measure") and hasattr(benchmark, "total")
+    return benchmark if isinstance(benchmark, Measures) else ByVerdict(benchmark)
 
 
 def _prediction(form: PredictionForm, position: int, row: dict[str, Any]) -> Prediction:
@@ -187,43 +179,29 @@ def _by_id(predictions: Sequence[Prediction], questions: Sequence[Question], pat
 
 def problem_with(prediction: Prediction, form: PredictionForm) -> str:
     """Return what is wrong with the types of a prediction, "" if nothing; a missing one (null) is always fine."""
-    words, is_right = _FORMS[form]
-    if prediction.value is not None and not is_right(prediction.value):
-        return f"prediction: expected {words}, found {_shortened(prediction.value)}"
-    for name, (words, kinds) in _PARTS.items():
-        if not isinstance(part := prediction.parts.get(name), (*kinds, type(None))):
-            return f"{name}: expected {words}, found {_shortened(part)}"
+    parts = ((name, prediction.parts.get(name), _PARTS[name]) for name in _PARTS)
+    for name, value, (words, kinds) in (("prediction", prediction.value, _FORMS[form]), *parts):
+        if value is not None and not any(_fits(value, kind) for kind in kinds):
+            shown = text_of(value)
+            return f"{name}: expected {words}, found {shown if len(shown) <= 60 else f'{shown[:60]}...'}"
     return ""
 
 
-def _shortened(value: object) -> str:
-    shown = text_of(value)
-    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
+def _fits(value: object, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _are_numbers(value: object) -> bool:
-    return isinstance(value, list) and all(type(each) is int for each in value)
-
-
-_LONGEST_SHOWN = 60
-_FORMS: Mapping[PredictionForm, tuple[str, Callable[[object], bool]]] = {
-    "text": ("a text", _is_text),
-    "tokens": ("a text or a list of texts", lambda value: _is_text(value) or _are_texts(value)),
-    "actions": (
-        "a text, a list of texts or a list of whole numbers",
-        lambda value: _is_text(value) or _are_texts(value) or _are_numbers(value),
-    ),
-    "json": ("a text, a number or a list", lambda value: not isinstance(value, bool | dict)),
+_FORMS: Mapping[PredictionForm, tuple[str, tuple[Any, ...]]] = {
+    "text": ("a text", (str,)),
+    "tokens": ("a text or a list of texts", (str, list[str])),
+    "actions": ("a text, a list of texts or a list of whole numbers", (str, list[str], list[int])),
+    "json": ("a text, a number or a list", (str, int, float, list)),
 }
-_PARTS: Mapping[str, tuple[str, tuple[type, ...]]] = {
+_PARTS: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     "supporting_facts": ("a list", (list,)),
     "sp": ("a list", (list,)),
     "program": ("a text or a list of texts", (str, list)),

@@ -34,6 +34,7 @@ from mage_es.engine.study.ring import (
     RingReport,
     RingRow,
     aring,
+    examinees,
 )
 from mage_es.engine.verbs.data import DataReport, check, tasks_of
 from mage_es.engine.verbs.decorators import blocking, typed
@@ -144,9 +145,7 @@ async def atryout(
             control=control,
             data_dir=data_dir,
             runtime=runtime,
-            execution=models and models.execution,
-            judge=models and models.judge,
-            embedder=models and models.embedder,
+            **examinees(models),
         )
         controlled, under_control, commonest = exam.correct, exam.beside, exam.commonest
     reader = LogReader(run.log_path)

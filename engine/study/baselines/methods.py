@@ -42,7 +42,7 @@ class Unchanging:
 
     is_asking, block, plays = False, BLOCK, True
 
-    def __init__(self, around: RunView) -> None:
+    def __init__(self, view: RunView) -> None:
         pass
 
     def prepare(self, task: Question) -> PreparedTask:
@@ -57,9 +57,9 @@ class Cases:
 
     block, plays = BLOCK, True
 
-    def __init__(self, around: RunView) -> None:
-        self.around = around
-        self.is_asking = around.is_reasoned or not around.sees_gold or around.are_episodes
+    def __init__(self, view: RunView) -> None:
+        self.view = view
+        self.is_asking = view.is_reasoned or not view.sees_gold or view.are_episodes
         self.cases: list[ShownCase] = []
         self._scores: list[float] = []
 
@@ -72,13 +72,13 @@ class Cases:
         return None
 
     def _is_good(self, verdict: Verdict) -> bool:
-        if not self.around.is_open_ended:
+        if not self.view.is_open_ended:
             return verdict.correct
         self._scores.append(verdict.score)
         return verdict.score >= median(self._scores)
 
     def others(self, task: Question) -> list[ShownCase]:
-        if self.around.are_episodes:  # an episode, whose words may be the same for different worlds
+        if self.view.are_episodes:  # an episode, whose words may be the same for different worlds
             return [case for case in self.cases if case.question.id != task.id]
         own = normalise(f"{task.context} {task.question}")
         return [
@@ -90,12 +90,12 @@ class Cases:
     def _reply_of_case(self, task: Question, right: str) -> str:
         """Return the reply of a case, "" if no right one is known; `right` is the learner's own reply if that was
         right."""
-        form = self.around.answer_format
-        if self.around.are_episodes:
+        form = self.view.answer_format
+        if self.view.are_episodes:
             return capped(right, _LONGEST)
         if not task.gold:
             return right.strip()
-        if not self.around.is_reasoned:
+        if not self.view.is_reasoned:
             return worked("", task.gold, form)
         return worked(capped(without_final(right, form), _LONGEST) if right else task.solution, task.gold, form)
 
@@ -105,8 +105,8 @@ class NearestCases(Cases):
 
     are_turns = True
 
-    def __init__(self, around: RunView) -> None:
-        super().__init__(around)
+    def __init__(self, view: RunView) -> None:
+        super().__init__(view)
         self._vectors: dict[str, np.ndarray] = {}
 
     def prepare(self, task: Question) -> PreparedTask:
@@ -117,7 +117,7 @@ class NearestCases(Cases):
         if not cases:
             return ()
         self._embed([case.question for case in cases])
-        [vector] = self.around.embed([task.question])
+        [vector] = self.view.embed([task.question])
         cosines = np.stack([self._vectors[case.question.id] for case in cases]) @ vector
         # In a tie the newer one, which is more likely to still hold.
         best = sorted(range(len(cases)), key=lambda at: (float(cosines[at]), at))
@@ -126,7 +126,7 @@ class NearestCases(Cases):
     def _embed(self, questions: Sequence[Question]) -> None:
         new = [question for question in questions if question.id not in self._vectors]
         if new:
-            vectors = self.around.embed([question.question for question in new])
+            vectors = self.view.embed([question.question for question in new])
             self._vectors |= {question.id: vector for question, vector in zip(new, vectors, strict=True)}
 
 
@@ -139,8 +139,8 @@ class NearestLabel(NearestCases):
 
     plays = False
 
-    def __init__(self, around: RunView) -> None:
-        super().__init__(around._replace(is_reasoned=False))
+    def __init__(self, view: RunView) -> None:
+        super().__init__(view._replace(is_reasoned=False))
 
     def prepare(self, task: Question) -> PreparedTask:
         nearest = self.nearest(task, 1)

@@ -14,7 +14,6 @@ Rules
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
@@ -76,7 +75,12 @@ class Gepa:
     def _optimize(self, reflected: Sequence[Question], chosen_by: Sequence[Question]) -> None:
         from gepa import optimize
 
-        adapter = _InSearch(self._with)
+        # Answers and texts come from the search's own caller.
+        adapter = InstructionAdapter(
+            lambda instruction, names: _called_back(PromptTrial(dict.fromkeys(names, self._with(instruction)))),
+            lambda request, shown: _called_back(Reflection(request, shown)),
+            {},
+        )
         optimize(
             seed_candidate={INSTRUCTION: self._first},
             trainset=list(reflected),
@@ -105,26 +109,25 @@ class _Silent:
         pass
 
 
-class InstructionAdapter(ABC):
-    """How the package evaluates an instruction, and what a reflection is shown (`gepa.GEPAAdapter`)."""
+class InstructionAdapter:
+    """How the package evaluates an instruction, and what a reflection is shown (`gepa.GEPAAdapter`).
+
+    `ask` asks questions with an instruction and returns each outcome by the question's id; `write` returns what the
+    writer writes about the questions with some ids, "" if that was lost. `corrections` are what is known of how to
+    answer questions, by their ids.
+    """
 
     propose_new_texts = None
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        ask: Callable[[str, Sequence[str]], Mapping[str, TrialAnswer]],
+        write: Callable[[Request, tuple[str, ...]], str],
+        corrections: Mapping[str, str],
+    ) -> None:
+        self._ask, self._write, self._corrections = ask, write, corrections
         self._known: dict[tuple[str, str], TrialAnswer] = {}
         self._reflected: tuple[str, tuple[str, ...]] = ("", ())
-
-    @abstractmethod
-    def ask(self, instruction: str, names: Sequence[str]) -> Mapping[str, TrialAnswer]:
-        """Ask questions with an instruction, and return each outcome by the question's id."""
-
-    @abstractmethod
-    def write(self, request: Request, shown: tuple[str, ...]) -> str:
-        """Return what the writer writes about the questions whose ids are `shown`, "" if that was lost."""
-
-    def correction(self, task: Question) -> str:
-        """Return what is known of how to answer a question, "" for nothing."""
-        return ""
 
     def evaluate(self, batch: Sequence[Question], candidate: Mapping[str, str], capture_traces: bool = False) -> Any:
         from gepa import EvaluationBatch
@@ -132,7 +135,7 @@ class InstructionAdapter(ABC):
         instruction = candidate[INSTRUCTION]
         new = {task.id for task in batch if (instruction, task.id) not in self._known}
         if new:
-            answers = self.ask(instruction, sorted(new))
+            answers = self._ask(instruction, sorted(new))
             self._known |= {(instruction, name): answer for name, answer in answers.items()}
         found = [self._known[instruction, task.id] for task in batch]
         scores = [float(each.verdict is not None and each.verdict.correct) for each in found]
@@ -148,7 +151,7 @@ class InstructionAdapter(ABC):
                 {
                     "Inputs": f"{task.context}\n\n{task.question}".strip()[:_ASKED],
                     "Generated Outputs": answer.reply[:_REPLIED],
-                    "Feedback": _feedback(task, answer, self.correction(task)),
+                    "Feedback": _feedback(task, answer, self._corrections.get(task.id, "")),
                 }
                 for task, answer in asked
             ]
@@ -157,24 +160,8 @@ class InstructionAdapter(ABC):
     def reflect(self, prompt: str) -> str:
         """Return the reply to a prompt of the package: its `reflection_lm`."""
         instruction, shown = self._reflected
-        text = self.write(Request(prompt=prompt, max_tokens=_MOST_TOKENS), shown)
+        text = self._write(Request(prompt=prompt, max_tokens=_MOST_TOKENS), shown)
         return text if text.strip() else f"```\n{instruction}\n```"
-
-
-class _InSearch(InstructionAdapter):
-    """Answers and texts come from the search's own caller."""
-
-    def __init__(self, prepare: Callable[[str], PreparedTask]) -> None:
-        super().__init__()
-        self._prepare = prepare
-
-    def ask(self, instruction: str, names: Sequence[str]) -> Mapping[str, TrialAnswer]:
-        answers: Mapping[str, TrialAnswer] = _called_back(PromptTrial(dict.fromkeys(names, self._prepare(instruction))))
-        return answers
-
-    def write(self, request: Request, shown: tuple[str, ...]) -> str:
-        text: str = _called_back(Reflection(request, shown))
-        return text
 
 
 def _feedback(task: Question, answer: TrialAnswer, correction: str) -> str:

@@ -49,9 +49,9 @@ def is_method(name: str) -> bool:
     return name in plugins("mage_es.methods")
 
 
-def open_method(name: str, around: RunView) -> Method | Searching:
+def open_method(name: str, view: RunView) -> Method | Searching:
     """Return a method that has observed nothing. Raises `PrerequisiteError` for a plug-in that cannot be opened."""
-    made: Method | Searching = open_plugin("mage_es.methods", name, load("mage_es.methods", name), around)
+    made: Method | Searching = open_plugin("mage_es.methods", name, load("mage_es.methods", name), view)
     require_has("mage_es.methods", name, made, "prepare", "search" if hasattr(made, "search") else "observe")
     return made
 

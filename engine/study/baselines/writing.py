@@ -98,14 +98,14 @@ class DynamicCheatsheet:
     is_asking, is_writing, block = True, True, 1
 
     def __init__(self, view: RunView) -> None:
-        self._view, self._sheet = view, ""
+        self.view, self._sheet = view, ""
 
     def prepare(self, task: Question) -> PreparedTask:
         return PreparedTask(notes=self._sheet)
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
         shown = _answer_shown(task, reply, verdict, self._sheet)
-        self._sheet = (yield _written(self._view, "cheatsheet_v1", shown)) or self._sheet
+        self._sheet = (yield _written(self.view, "cheatsheet_v1", shown)) or self._sheet
 
 
 class CheatsheetRetrieval(NearestCases):
@@ -122,7 +122,7 @@ class CheatsheetRetrieval(NearestCases):
             return PreparedTask()
         earlier = [(case.question.question[:_REPLIED], case.reply) for case in cases]
         shown = NeighboursShown(question=task.question[:_ASKED], earlier=earlier)
-        first = _written(self.around, "cheatsheet_for_v1", shown)
+        first = _written(self.view, "cheatsheet_for_v1", shown)
         return PreparedTask(first=first, drawn_from=tuple(case.question.id for case in cases))
 
 
@@ -141,7 +141,7 @@ class ReasoningBank(NearestCases):
         return PreparedTask(notes=self._insights[found[0].question.id] if found else "")
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
-        written = yield _written(self.around, "insights_v1", _answer_shown(task, reply, verdict))
+        written = yield _written(self.view, "insights_v1", _answer_shown(task, reply, verdict))
         if lines := _LINE.findall(written)[:3]:
             self._insights[task.id] = "\n".join(f"- {line.strip()}" for line in lines)
             self.cases.append(ShownCase(task, ""))
@@ -164,7 +164,7 @@ class Ace:
     most, alike = 60, 0.9
 
     def __init__(self, view: RunView) -> None:
-        self._view = view
+        self.view = view
         self._lines: dict[int, PlaybookLine] = {}
 
     @property
@@ -181,7 +181,7 @@ class Ace:
         return PreparedTask(notes=self.playbook)
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing:
-        thought = yield _written(self._view, "playbook_reflect_v1", _answer_shown(task, reply, verdict, self.playbook))
+        thought = yield _written(self.view, "playbook_reflect_v1", _answer_shown(task, reply, verdict, self.playbook))
         for number in _numbers(thought, "helpful"):
             if number in self._lines:
                 self._lines[number].helpful += 1
@@ -189,14 +189,14 @@ class Ace:
             if number in self._lines:
                 self._lines[number].harmful += 1
         if lesson := _field(thought, "lesson"):
-            added = yield _written(self._view, "playbook_update_v1", LessonShown(notes=self.playbook, lesson=lesson))
+            added = yield _written(self.view, "playbook_update_v1", LessonShown(notes=self.playbook, lesson=lesson))
             for line in _LINE.findall(added)[:2]:
                 self._add(line.strip())
 
     def _add(self, text: str) -> None:
         # A dropped line is not compared: the writer does not see it, and may write it again.
         if kept := self._kept:
-            *there, new = self._view.embed([*(line.text for line in kept.values()), text])
+            *there, new = self.view.embed([*(line.text for line in kept.values()), text])
             if max(float(vector @ new) for vector in there) >= self.alike:
                 return
         self._lines[len(self._lines) + 1] = PlaybookLine(text)
@@ -238,7 +238,7 @@ class Expel(NearestCases):
         return None if len(self._solved) % self.listed else self._vote([*self._solved.values()][-self.listed :])
 
     def _vote(self, answers: Sequence[AnswerShown]) -> Writing:
-        text = yield _written(self.around, "insight_votes_v1", VoteShown(insights=self.insights, answers=answers))
+        text = yield _written(self.view, "insight_votes_v1", VoteShown(insights=self.insights, answers=answers))
         for word, number, said in [found.groups() for found in _VOTE.finditer(text)][:4]:
             insight = self._insights.get(int(number or 0))
             if not word and said:

@@ -84,12 +84,11 @@ def _run(
     out: Output, jobs_: Sequence[Job], settings: Settings, *, jobs: int
 ) -> tuple[list[CellOutcome], type[Interrupted]]:
     """Return how each cell ended, and the error that a requested stop raises."""
-    from mage_es.engine.study.matrix.working import Desk, Stops, run_here
+    from mage_es.engine.study.matrix.working import Desk, run_here
 
     with Interrupts() as interrupts:
-        stops = Stops(interrupts.asked)
-        desk = Desk(settings.runs_dir, PROGRAM, out.say, stops.asked)
-        return run_here(jobs_, desk, at_once=jobs, stops=stops), interrupts.kind
+        desk = Desk(settings.runs_dir, PROGRAM, out.say, interrupts.asked)
+        return run_here(jobs_, desk, at_once=jobs), interrupts.kind
 
 
 def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings, registering: tuple[str, ...] = ()) -> Job:

@@ -53,11 +53,11 @@ def report(
     ablation, ablation-sequential, settings, calls, hotpotqa, metrics, judging, growth, matrix, variance, latency,
     cascade, bundles, recovery.
     """
-    from mage_es.engine.study.reporting.charts import drawn
+    from mage_es.engine.study.reporting.figures import drawn
     from mage_es.engine.study.reporting.figures import figures as charts
     from mage_es.engine.study.reporting.rendering import ENDINGS, render
-    from mage_es.engine.study.reporting.study import WORDS, open_study
-    from mage_es.engine.study.reporting.tables import tables
+    from mage_es.engine.study.reporting.study import open_study
+    from mage_es.engine.study.reporting.tables import WORDS, tables
     from mage_es.engine.study.reporting.words import in_words
 
     if figures and to is None:

@@ -27,6 +27,8 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
+import msgspec
+
 from mage_es.engine.config import difference, parse
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records, is_own, learner_of
@@ -78,14 +80,19 @@ class CellOutcome(NamedTuple):
     command: str = ""
 
 
-class Desk(NamedTuple):
+class Desk(msgspec.Struct):
     """What all cells share: the folder of the runs, the program to start, where messages go, and how often a stop was
-    requested (0, 1, 2)."""
+    requested: `look` reports it, and a raised Ctrl-C makes it urgent."""
 
     runs_dir: Path
     program: tuple[str, ...]
     say: Callable[[str], None]
-    asked: Callable[[], int]
+    look: Callable[[], int]
+    is_urgent: bool = False
+
+    def asked(self) -> int:
+        """Return 0, 1 (finish the calls in flight) or 2 (stop now)."""
+        return STOP_NOW if self.is_urgent else int(self.look())
 
 
 def state_of(job: Job, runs_dir: Path) -> CellState:
@@ -281,21 +288,7 @@ EVERY = 30.0
 """Seconds between two lines of progress."""
 
 
-class Stops:
-    """How often a stop was requested: `look` reports the first request, a raised Ctrl-C is the second."""
-
-    def __init__(self, look: Callable[[], bool]) -> None:
-        self._look, self._now = look, False
-
-    def asked(self) -> int:
-        """Return 0, 1 (finish the calls in flight) or 2 (stop now)."""
-        return STOP_NOW if self._now else int(self._look())
-
-    def now(self) -> None:
-        self._now = True
-
-
-def run_here(jobs: Sequence[Job], desk: Desk, *, at_once: int, stops: Stops) -> list[CellOutcome]:
+def run_here(jobs: Sequence[Job], desk: Desk, *, at_once: int) -> list[CellOutcome]:
     """Work on every cell and return the outcomes in the order of the cells.
 
     Raises:
@@ -308,7 +301,7 @@ def run_here(jobs: Sequence[Job], desk: Desk, *, at_once: int, stops: Stops) -> 
         try:
             _watch(futures, jobs, desk)
         except KeyboardInterrupt:
-            stops.now()
+            desk.is_urgent = True
             raise
     return [future.result() for future in futures]
 

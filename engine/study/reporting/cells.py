@@ -20,7 +20,7 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from mage_es.engine.rules.distributions import beta_cdf, t_quantile
+from mage_es.engine.rules.distributions import t_quantile, t_tail
 from mage_es.engine.run.exams import LEVEL, Interval, by_question
 
 BY_SEED = "t, paired by seed"
@@ -87,21 +87,21 @@ def with_best(row: TableRow) -> TableRow:
     return (*row[:at], replace(row[at], best=True), *row[at + 1 :])  # type: ignore[type-var]
 
 
-def cell_of(values: Iterable[float], unit: Unit = "percent", *, interval: str = "") -> Cell | None:
-    """Return mean, deviation and number of values, one for each run; None without values. `interval` is the method of
-    the mean's t interval, "" for none."""
-    found = list(values)
-    if not found:
+def cell_of(values: Iterable[float | None], unit: Unit = "percent", *, interval: str = "") -> Cell | None:
+    """Return mean, deviation and number of the values that were measured, one for each run; None without any.
+    `interval` is the method of the mean's t interval, "" for none."""
+    numbers = [value for value in values if value is not None]
+    if not numbers:
         return None
-    mean, deviation = statistics.fmean(found), statistics.stdev(found) if len(found) > 1 else None
+    mean, deviation = statistics.fmean(numbers), statistics.stdev(numbers) if len(numbers) > 1 else None
     between = None
     if interval and deviation is not None:
-        error, freedom = deviation / len(found) ** 0.5, len(found) - 1
+        error, freedom = deviation / len(numbers) ** 0.5, len(numbers) - 1
         half, p = t_quantile((1 + LEVEL) / 2, freedom) * error, None
         if interval != OF_MEAN:  # a difference, which may be zero
             p = 2 * t_tail(abs(mean) / error, freedom) if error else float(mean == 0)
-        between = Interval(low=mean - half, high=mean + half, method=interval, pairs=len(found), p=p)
-    return Cell(mean=mean, sd=deviation, n=len(found), unit=unit, interval=between)
+        between = Interval(low=mean - half, high=mean + half, method=interval, pairs=len(numbers), p=p)
+    return Cell(mean=mean, sd=deviation, n=len(numbers), unit=unit, interval=between)
 
 
 def by_seed(scores: pl.DataFrame, value: str = "value") -> list[float]:
@@ -130,10 +130,3 @@ def difference(one: pl.DataFrame, other: pl.DataFrame) -> Cell | None:
     return (
         replace(cell, interval=by_question(pairs.sort("question")["gain"].to_list())) if cell and cell.n == 1 else cell
     )
-
-
-def t_tail(t: float, freedom: float) -> float:
-    """Return P(T > t) for t >= 0."""
-    if t < 1:  # where the other share would be 1 but for its last digits
-        return (1 - float(beta_cdf(0.5, freedom / 2, t * t / (freedom + t * t)))) / 2
-    return float(beta_cdf(freedom / 2, 0.5, freedom / (freedom + t * t))) / 2

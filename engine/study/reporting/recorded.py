@@ -6,26 +6,16 @@ choices of arms, and the graph and the slots as they were when each iteration wa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
 from mage_es.engine.config import Config, parse
-from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exams import (
-    ANSWERED,
-    LOST,
-    PLAYED,
-    RecordedExam,
-    asked,
-    exam_records,
-    is_own,
-    learner_of,
-    ledger_of,
-    read_exam,
-)
+from mage_es.engine.run import exams
+from mage_es.engine.run.directory import Run, age, is_run
 from mage_es.engine.run.frames import frames
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.world import baseline_of, first_event
@@ -41,14 +31,14 @@ ExamState = Literal["start", "end"]
 """Before the first iteration, or after the last."""
 MEMORIES = {"success memories": "success_memory", "failure memories": "failure_memory", "principles": "principle"}
 """The kinds of memories that are counted, and their outcomes in the log."""
-GROWN = ("iteration", "skills", "task types", "task types covered", "nodes", "edges", *MEMORIES)
-"""The columns of `RecordedRun.growth`."""
-
+SIZES = ("skills", "task types", "task types covered", "nodes", "edges", *MEMORIES)
+"""The sizes of a graph; a task type is covered once it has been a target of EVOLVE."""
+_MASTERY = pl.List(pl.Struct({"skill": pl.String, "mastery": pl.Float64}))
 _READS: Reads = {
-    v.AnswerJudged: ANSWERED,
-    v.AnswerUnanswered: LOST,
+    v.AnswerJudged: exams.ANSWERED,
+    v.AnswerUnanswered: exams.LOST,
     v.AnswerCarried: ("iteration", "question_id", "correct"),
-    v.EpisodeClosed: PLAYED,
+    v.EpisodeClosed: exams.PLAYED,
     v.QuestionPlanned: ("iteration", "purpose", "search_arm", "routing_arm"),
     v.MemoryAppended: ("memory_id", "outcome", "iteration"),
     v.IterationClosed: ("iteration",),
@@ -58,55 +48,44 @@ _READS: Reads = {
 
 
 class RecordedRun:
-    """A run according to its log; its exams and its growth are read on first use.
-
-    `problems` names the damaged exams found so far, which do not count.
-    """
+    """A run according to its log, with its exams; `problems` names the damaged ones, which do not count."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.problems: list[str] = []
         self.reader = LogReader(run.log_path)
         self.begun: v.RunStarted = first_event(self.reader)
         self.config: Config = parse(self.begun.config)
-        self.ledger = ledger_of(self.reader)
-        found = frames(self.reader, _READS)
+        self.ledger = exams.ledger_of(self.reader)
+        events = frames(self.reader, _READS)
         # A parent's verdicts, which a run that continues it has in its log, are not results of this run.
         self.parent = inheritance(self.reader)
         own = pl.col("seq") > last_inherited(self.reader)
-        self.answers, self._carried = asked(found).filter(own), found[v.AnswerCarried]
-        self.episodes = found[v.EpisodeClosed]
-        self.planned = found[v.QuestionPlanned].filter(pl.col("purpose").is_in(["fresh", "revisit"]))
-        self.closed: Mapping[int, int] = dict(found[v.IterationClosed].select("iteration", "seq").iter_rows())
-        self.taken: Mapping[str, int] = dict(found[v.SplitCommitted].select("split", "size").iter_rows())
+        self.answers, self._carried = exams.asked(events).filter(own), events[v.AnswerCarried]
+        self.episodes = events[v.EpisodeClosed]
+        self.planned = events[v.QuestionPlanned].filter(pl.col("purpose").is_in(["fresh", "revisit"]))
+        self.closed: Mapping[int, int] = dict(sorted(events[v.IterationClosed].select("iteration", "seq").iter_rows()))
+        self.iterations: Sequence[int] = list(self.closed)[1:]  # without the start
+        self.taken: Mapping[str, int] = dict(events[v.SplitCommitted].select("split", "size").iter_rows())
         begun = baseline_of(self.reader)
         self.baseline, self.shots = (begun.baseline, len(begun.shots)) if begun else ("", 0)
-        self.finished = not found[v.RunFinished].is_empty()
-        self._born = found[v.MemoryAppended].unique("memory_id", keep="first")
+        self.finished = not events[v.RunFinished].is_empty()
+        self.is_sequential = not self.episodes.is_empty()
+        self._born = events[v.MemoryAppended].unique("memory_id", keep="first")
+        self.problems: list[str] = []
+        # A baseline's exam is in the run's own log.
+        self.exams = [exams.read_exam(self.reader)] if self.baseline else list(self._read_exams())
 
-    @property
-    def is_sequential(self) -> bool:
-        return not self.episodes.is_empty()
-
-    @property
-    def iterations(self) -> Sequence[int]:
-        """Return the closed iterations in order, without the start."""
-        return sorted(self.closed)[1:]
-
-    @cached_property
-    def exams(self) -> Sequence[RecordedExam]:
-        """The exams in the order in which they were taken; a baseline's is in the run's own log."""
-        if self.baseline:
-            return [read_exam(self.reader)]
-        found = []
-        for record in exam_records(self.reader):
+    def _read_exams(self) -> Iterator[exams.RecordedExam]:
+        for record in exams.exam_records(self.reader):
             try:
-                found.append(read_exam(record.log(self.run), record))
+                yield exams.read_exam(record.log(self.run), record)
             except (LogError, OSError) as error:
                 self.problems.append(f"Exam {record.opened.exam} of {self.run.id} is left out: {error}")
-        return found
 
-    def counting(self, state: ExamState) -> RecordedExam | None:
+    def log_of(self, exam: exams.RecordedExam) -> LogReader:
+        return LogReader(self.run.exams_path / exam.name / "log") if exam.name else self.reader
+
+    def counting(self, state: ExamState) -> exams.RecordedExam | None:
         """Return the first complete exam on a state of the first size that any has, of sizes that were registered or of
         everything held out; else the first of the largest. Never the newest, so that an exam cannot be repeated until
         the result pleases."""
@@ -115,15 +94,15 @@ class RecordedRun:
         fitting = (exam for size in wanted for exam in whole if len(exam.questions) == size)
         return next(fitting, None) or max(whole, key=lambda exam: len(exam.questions), default=None)
 
-    def taken_of(self, state: ExamState) -> list[RecordedExam]:
+    def taken_of(self, state: ExamState) -> list[exams.RecordedExam]:
         """Return the run's own exams on the state before the first iteration or after the last, in the order of their
         start."""
-        start, then, *_ = (*sorted(self.closed.values()), 0, 0)
+        start, then, *_ = (*self.closed.values(), 0, 0)
         since, before = (start, then) if state == "start" else (max(self.closed.values(), default=0), 0)
         if state == "start" and (not start or self.baseline):
             return []
-        learner, before = "" if self.baseline else learner_of(self.reader), before or self.reader.head.seq + 1
-        return [exam for exam in self.exams if is_own(exam, learner) and since <= exam.head_seq < before]
+        learner, before = "" if self.baseline else exams.learner_of(self.reader), before or self.reader.head.seq + 1
+        return [exam for exam in self.exams if exams.is_own(exam, learner) and since <= exam.head_seq < before]
 
     def anchors(self, score: str) -> pl.DataFrame:
         """Return the mean of `score` over all anchors at each iteration, in percent; carried anchors keep their
@@ -134,33 +113,25 @@ class RecordedRun:
         if self.is_sequential:  # whether an episode succeeded says nothing about its score
             last = put.sort("iteration")
             carried = carried.drop("value").join_asof(last, on="iteration", by="question_id", check_sortedness=False)
-        means = (
-            pl.concat([put, carried.select(kept)])
-            .group_by("iteration")
-            .agg((100 * pl.col("value").mean()).alias("value"))
-        )
-        return means.sort("iteration")
-
-    @property
-    def growth(self) -> pl.DataFrame:
-        """Return the sizes of the graph at the end of every iteration (-1: the start), memories by outcome."""
-        return self._sizes_and_mastery[0]
+        every = pl.concat([put, carried.select(kept)])
+        return every.group_by("iteration").agg(pl.col("value").mean() * 100).sort("iteration")
 
     @property
     def mastery(self) -> pl.DataFrame:
-        return self._sizes_and_mastery[1]
+        """Return the mastery of each skill at the end of every iteration."""
+        return self.growth.select("iteration", "mastery").explode("mastery").drop_nulls().unnest("mastery")
 
     @cached_property
-    def _sizes_and_mastery(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def growth(self) -> pl.DataFrame:
+        """Return `SIZES` at the end of every iteration (-1: the start), and the mastery of the skills."""
         selected = list(self.reader.of(v.TargetsSelected))
         covered = {target.task_type: event.iteration for event in reversed(selected) for target in event.targets}
-        graph, slots, since = Graph(), Slots(), None
-        sizes, masteries = list[dict[str, int]](), list[tuple[int, str, float]]()
-        for k, seq in sorted(self.closed.items()):
+        graph, slots, since, rows = Graph(), Slots(), None, list[dict[str, object]]()
+        for k, seq in self.closed.items():
             fold_into((graph, slots), self.reader, since=since, until=seq)
             since = seq + 1
             born = self._born.filter(pl.col("iteration") <= k)["outcome"]
-            sizes.append(
+            rows.append(
                 {
                     "iteration": k,
                     "skills": len(graph.skills()),
@@ -169,9 +140,22 @@ class RecordedRun:
                     "nodes": sum(graph.node_counts().values()) + len(born),
                     "edges": sum(graph.edge_counts().values()),
                     **{name: int((born == outcome).sum()) for name, outcome in MEMORIES.items()},
+                    "mastery": [{"skill": skill, "mastery": slots.mastery(skill)} for skill in graph.skills()],
                 }
             )
-            masteries += [(k, skill, slots.mastery(skill)) for skill in graph.skills()]
-        columns = {"iteration": pl.Int64, "skill": pl.String, "mastery": pl.Float64}
-        grown = pl.DataFrame(sizes, schema=dict.fromkeys(GROWN, pl.Int64))
-        return grown, pl.DataFrame(masteries, columns, orient="row")
+        return pl.DataFrame(rows, {"iteration": pl.Int64, **dict.fromkeys(SIZES, pl.Int64), "mastery": _MASTERY})
+
+
+def find_runs(folder: Path) -> list[Run]:
+    """Return the runs in a folder and its subfolders, oldest first, without exams, the pasts of forks and hidden
+    folders."""
+    folders = {path.parent for name in ("log", "exams") for path in folder.rglob(name)}
+    runs = [
+        Run(path.name, path)
+        for path in folders
+        if path.parent.name not in ("exams", "effects")
+        and (path.name, path.parent.name) != ("past", "log")
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and is_run(path)
+    ]
+    return sorted(runs, key=age)

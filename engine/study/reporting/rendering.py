@@ -117,17 +117,8 @@ def _markdown(table: StudyTable) -> str:
         best = (isinstance(entry, Cell) and entry.best for entry in row)
         lines.append(line(f"**{text}**" if bold else text for bold, text in zip(best, texts, strict=True)))
     # No HTML begins in a note; what is in backticks stays as it is.
-    return "\n".join([*lines, "", *(f"- {_by_quotes(note, _unhtml, str)}" for note in notes_of(table))]).rstrip() + "\n"
-
-
-def _unhtml(text: str) -> str:
-    return text.replace("<", "&lt;")
-
-
-def _by_quotes(note: str, outside: Callable[[str], str], inside: Callable[[str], str]) -> str:
-    """Return a note with each text in a pair of backticks, and all else, changed in its own way."""
-    parts = re.findall(r"`[^`]*`|[^`]+|`", note)
-    return "".join((inside if part[0] == "`" != part else outside)(part) for part in parts)
+    notes = (re.sub("(`[^`]*`)|<", lambda found: found[1] or "&lt;", note) for note in notes_of(table))
+    return "\n".join([*lines, "", *(f"- {note}" for note in notes)]).rstrip() + "\n"
 
 
 def in_latex(text: str) -> str:
@@ -144,12 +135,10 @@ def _latex(table: StudyTable) -> str:
     lines += [" & ".join(map(_latex_entry, row)) + r" \\" for row in table.rows]
     lines += [r"\bottomrule", r"\end{tabular}%", "}"]
     for note in notes_of(table):
-        lines.append(f"\\par\\smallskip {{\\footnotesize {_by_quotes(note, in_latex, _typewriter)}}}")
+        parts = enumerate(map(in_latex, re.split("`([^`]*)`", note)))  # every second one was in backticks
+        text = "".join(f"\\texttt{{{part}}}" if at % 2 else part for at, part in parts)
+        lines.append(f"\\par\\smallskip {{\\footnotesize {text}}}")
     return "\n".join([*lines, r"\end{table}"]) + "\n"
-
-
-def _typewriter(text: str) -> str:
-    return f"\\texttt{{{in_latex(text[1:-1])}}}"
 
 
 def _latex_entry(entry: Entry) -> str:

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.run.exams import RecordedExam
 from mage_es.engine.run.questions import recorded_benchmark
 from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, scored
-from mage_es.engine.study.reporting.places import Placement
 from mage_es.engine.study.reporting.recorded import RecordedRun
-from mage_es.engine.study.reporting.study import Study
 from mage_es.engine.study.score import ByVerdict, measures_of
-from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
+from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, ModelCalled
 
-Totals = Mapping[str, float]
 
+def measured(run: RecordedRun, exam: RecordedExam, data_dir: Path | None) -> Mapping[str, float]:
+    """Return the benchmark's own metrics of an exam.
 
-def all_measured(study: Study, places: Iterable[Placement]) -> tuple[Mapping[Placement, list[Totals]], list[str]]:
-    """Return the metrics of each seed of the placements that have final exams, and why there are none for some."""
-    found, problems = dict[Placement, list[Totals]](), dict[str, None]()
-    for place, exams in ((place, study.exams(place)) for place in places):
-        try:
-            found |= {place: [_measured(study, study.at(place)[seed], exams[seed]) for seed in exams]} if exams else {}
-        except (LogDamaged, PrerequisiteError, UsageError) as error:
-            found[place] = []
-            problems[f"{place.benchmark}: {error}"] = None
-    return found, list(problems)
-
-
-def _measured(study: Study, run: RecordedRun, exam: RecordedExam) -> Totals:
-    benchmark, has_gold = recorded_benchmark(run.reader, run.begun, data_dir=study.data_dir)
+    Raises `UsageError`, `PrerequisiteError` or `LogDamaged` where there are none.
+    """
+    benchmark, has_gold = recorded_benchmark(run.reader, run.begun, data_dir=data_dir)
     if not has_gold:
         raise UsageError(f"this copy of {run.run.id} was made without its gold answers.")
     measures = measures_of(benchmark)
@@ -46,7 +35,7 @@ def _measured(study: Study, run: RecordedRun, exam: RecordedExam) -> Totals:
 
 def replies_of(run: RecordedRun, exam: RecordedExam) -> Mapping[str, object]:
     """Return the last reply to each question of an exam as it was recorded; for an episode, its actions."""
-    reader, answered = log_of(run, exam), set(exam.answers["question_id"])
+    reader, answered = run.log_of(exam), set(exam.answers["question_id"])
     if exam.episodes.is_empty():
         return {name: texts[name] for name, texts in _replies(reader).items() if name in answered and name in texts}
     steps: dict[str, dict[int, str]] = {}
@@ -65,9 +54,9 @@ def _scored(
     """
     if not exam.episodes.is_empty():
         return replies_of(run, exam)
-    reader = log_of(run, exam)
+    reader = run.log_of(exam)
     replies, wanted = _replies(reader), questions.keys() & set(exam.answers["question_id"])
-    found: dict[str, object] = dict.fromkeys(sorted(wanted), "")  # a question without an answer was nevertheless asked
+    found: dict[str, object] = dict.fromkeys(wanted, "")  # a question without an answer was nevertheless asked
     for event in reader.of(AnswerJudged):
         name, texts = event.question_id, replies.get(event.question_id, {})
         if name not in wanted:
@@ -77,10 +66,6 @@ def _scored(
             if scored(benchmark, questions[name], text).answer == event.answer:
                 found[name] = text
     return found
-
-
-def log_of(run: RecordedRun, exam: RecordedExam) -> LogReader:
-    return LogReader(run.run.exams_path / exam.name / "log") if exam.name else run.reader
 
 
 def _replies(reader: LogReader) -> Mapping[str, Mapping[str, str]]:

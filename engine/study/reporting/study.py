@@ -1,23 +1,24 @@
-"""All runs of a folder as one study: the results of their exams."""
+"""All runs of a folder as one study: where each belongs, what its exams came to, and what is missing."""
 
 from __future__ import annotations
 
 import shlex
-import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, wraps
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import polars as pl
 
-from mage_es.engine.run.directory import Run, age, is_run
+from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.run.exams import RecordedExam, reasons
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.study.reporting.cells import Cell, StudyTable, TableRow, by_seed, cell_of, difference
-from mage_es.engine.study.reporting.places import Placement, Places
-from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun
+from mage_es.engine.study.reporting.cells import Cell, by_seed, cell_of, difference
+from mage_es.engine.study.reporting.places import BASELINES, FULL, Placement, placements, way_of
+from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun, find_runs
 from mage_es.events.errors import MageError, UsageError
+from mage_es.events.vocabulary import Tier
 from mage_es.projections.ledger import Account, Usage
 
 Measure = Literal["accuracy", "score", "strict"]
@@ -25,49 +26,79 @@ Measure = Literal["accuracy", "score", "strict"]
 MEASURED: Mapping[Measure, str] = {"accuracy": "correct", "score": "score", "strict": "strict"}
 """The column of answers whose mean each measure is."""
 _NO_SCORES = pl.DataFrame(schema={"seed": pl.Int64, "question": pl.String, "value": pl.Float64})
-VARYING = ("learner", "teacher", "setting")
-"""The fields of a placement that get a column of a table if they vary in it."""
 
 
-class TableBody(NamedTuple):
-    columns: Sequence[str]
-    rows: Iterable[TableRow]
-    notes: Iterable[str] = ()
-
-
-class Study(Places):
-    """The runs of a folder with the results of their exams; `problems` are those of unreadable runs."""
+class Study:
+    """The runs of a folder by placement and seed, with the results of their exams. Of several runs with the same
+    placement and seed, the newest counts; `notes` say what is incomplete or does not count, as far as it was read."""
 
     def __init__(
-        self, folder: Path, runs: Iterable[RecordedRun], *, prices: Prices, data_dir: Path | None, problems: list[str]
+        self, folder: Path, runs: Sequence[RecordedRun], *, prices: Prices, data_dir: Path | None, problems: list[str]
     ) -> None:
-        super().__init__(runs)
-        self._notes[:0] = problems
-        self.folder, self.prices, self.data_dir = folder, prices, data_dir
-        for run in self.counted:
-            if not run.finished:
-                self._notes.append(f"{run.run.id} has not finished: {self._command('resume', run)}")
-            elif run.counting("end") is None:
-                self._notes.append(f"{run.run.id} has no exam at its end: {self._command('exam', run)}")
-            self._notes += _taken_again(run)
+        self.folder, self.runs, self.prices, self.data_dir, self.notes = folder, runs, prices, data_dir, problems
+        self.placed, self._at = placements(runs), dict[Placement, dict[int, RecordedRun]]()
+        for run in runs:
+            seeds = self._at.setdefault(self.placed[run], {})
+            if older := seeds.get(run.begun.seed):
+                why = f"{run.run.id} is in its place, with the same seed, and is newer."
+                self.notes.append(f"{older.run.id} is left out: {why}")
+            seeds[run.begun.seed] = run
+        self.places = sorted(self._at, key=lambda place: place.order)
+        self.counted = [run for place in self.places for run in self.at(place).values()]
+        self.learning = [run for run in self.counted if not run.baseline]
+        self.notes += [note for run in self.counted for note in _missing(run)]
+        self.notes += [problem for run in runs for problem in run.problems]
+
+    def at(self, place: Placement) -> Mapping[int, RecordedRun]:
+        return dict(sorted(self._at.get(place, {}).items()))
+
+    def full(self) -> list[Placement]:
+        return [place for place in self.places if place.system == FULL]
+
+    def compared(self) -> list[Placement]:
+        """Return the placements of the full system, and one without a teacher where there are only baselines so far."""
+        full = self.full()
+        bare = {place.baseline(FULL) for place in self.places if not place.teacher}
+        return sorted({*full, *(bare - {place.baseline(FULL) for place in full})}, key=lambda place: place.order)
+
+    def baselines(self, places: Sequence[Placement], wanted: Iterable[str] = BASELINES) -> list[str]:
+        """Return the baselines to compare with: the wanted ones, and others that were run, each variant separately."""
+        beside = {place.baseline("") for place in places}
+        there = {place.system for place in self.places if not place.teacher and place.baseline("") in beside}
+        names = list[str]()
+        for way in (*wanted, *sorted({way_of(system) for system in there} - set(BASELINES))):
+            ran = sorted(system for system in there if way_of(system) == way)
+            names += ran or [way]
+        return names
+
+    def is_sequential(self, benchmark: str) -> bool:
+        return any(run.is_sequential for run in self.runs if run.begun.benchmark == benchmark)
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """Short titles of the user's own tasks, which have long names, except titles that two would share."""
+        called = {name: title(name) for name in sorted({run.begun.benchmark for run in self.runs})}
+        alike = Counter(called.values())
+        return {name: short for name, short in called.items() if short != name and alike[short] == 1}
 
     @cached_property
     def booked(self) -> pl.DataFrame:
-        """The accounts of each log that counts, after a row without calls; `part` is evolution, exams or baseline."""
-        rows = list[dict[str, object]]()
+        """The accounts of each log that counts, and one of each tier without calls; `part` is evolution, exams or
+        baseline."""
+        rows, none = list[dict[str, object]](), [(Account(tier, "", "", 0, ""), Usage()) for tier in get_args(Tier)]
         for run in self.counted:
             of_exams = [] if run.baseline else [("exams", exam.ledger) for exam in run.exams]
             for part, ledger in [("baseline" if run.baseline else "evolution", run.ledger), *of_exams]:
                 log = {"log": f"{len(rows)}", "part": part, "benchmark": run.begun.benchmark}
-                for account, use in [(Account("execution", "", "", 0, ""), Usage()), *ledger.accounts()]:
+                for account, use in (*none, *ledger.accounts()):
                     amounts = {"calls": use.calls, "tokens": (use.input_tokens + use.output_tokens) / 1000}
                     usd = self.prices.paid(account, use) if use.calls else 0.0
                     rows.append({**log, **account._asdict(), **amounts, "usd": usd})
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def exams(self, place: Placement, at: ExamState = "end") -> dict[int, RecordedExam]:
-        found = {seed: run.counting(at) for seed, run in self.at(place).items() if run.finished}
-        return {seed: exam for seed, exam in found.items() if exam is not None}
+        counting = {seed: run.counting(at) for seed, run in self.at(place).items() if run.finished}
+        return {seed: exam for seed, exam in counting.items() if exam is not None}
 
     def scores(self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end") -> pl.DataFrame:
         """Return the `value` in [0, 1] of each `question` and `seed` of a placement's exams by one measure."""
@@ -80,6 +111,9 @@ class Study(Places):
 
     def reached(self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end") -> Cell | None:
         return cell_of(by_seed(self.scores(place, measure, at)))
+
+    def strongest(self, places: Iterable[Placement]) -> Placement:
+        return max(places, key=lambda place: cell.mean if (cell := self.reached(place)) else -1.0)
 
     def gain(
         self, one: Placement, other: Placement, measure: Measure = "accuracy", *, over: ExamState = "end"
@@ -94,94 +128,57 @@ class Study(Places):
         for seed in unequal:
             mine, rival = ours[seed].questions, theirs[seed].questions
             names = [self.at(place)[seed].run.id for place in (one, other)]
-            told = f"{names[0]} and {names[1]}" if names[0] != names[1] else f"{names[0]} before and after"
-            note = f"Not compared: the exams of {told} asked {len(mine)} and {len(rival)} questions"
+            which = f"{names[0]} and {names[1]}" if names[0] != names[1] else f"{names[0]} before and after"
+            note = f"Not compared: the exams of {which} asked {len(mine)} and {len(rival)} questions"
             note += f", {len(mine & rival)} of them the same ({min(mine ^ rival)} is in one only)."
-            self._notes += [] if note in self._notes else [note]
+            self.notes += [] if note in self.notes else [note]
         if unequal and len(unequal) == len(common):
             return None
         sides = (self.scores(one, measure), self.scores(other, measure, over))
         return difference(*(side.filter(~pl.col("seed").is_in(unequal)) for side in sides))
 
-    def shortfalls(self, places: Iterable[Placement]) -> tuple[str, ...]:
-        """Return a note for each final exam that asked fewer questions than were held out, or left some open."""
-        notes: list[str] = []
-        for place in dict.fromkeys(places):
-            for seed, exam in self.exams(place).items():
-                run = self.at(place)[seed]
-                held_out, asked = run.taken.get("held_out", 0), len(exam.answers) + len(exam.undecided)
-                which = f"The exam of {run.run.id}"
-                if asked < held_out:
-                    notes.append(f"{which} asked {asked} of {held_out} questions.")
-                if lost := reasons(exam.answers):
-                    unanswered = f"{sum(lost.values())} of {asked} questions unanswered ({_counts(lost)})"
-                    notes.append(f"{which} left {unanswered}; they count as wrong.")
-                if undecided := reasons(exam.undecided):
-                    left = f"{len(exam.undecided)} of {asked} answers undecided ({_counts(undecided)})"
-                    notes.append(f"{which} left {left}; they count neither as right nor as wrong.")
-        return tuple(notes)
+    def over_start(self, place: Placement, measure: Measure = "accuracy") -> Cell | None:
+        return self.gain(place, place, measure, over="start")
 
-    def teaching(self, places: Iterable[Placement]) -> tuple[str, ...]:
-        """Return a note on what the guidance model was shown of questions, since gains depend on it."""
-        shown: dict[str, set[str]] = {}
-        for place in places:
-            for run in self.at(place).values():
-                shown.setdefault(run.config.teacher_sees, set()).add(place.benchmark)
-        said = "; ".join(f"{sees} ({', '.join(sorted(shown[sees]))})" for sees in sorted(shown))
-        return (f"What the teacher saw beside replies and verdicts: {said}.",) if said else ()
-
-    def by_place(
-        self,
-        places: Sequence[Placement],
-        columns: Iterable[str],
-        rows: Callable[[Placement], Iterable[TableRow]],
-        notes: Iterable[str] = (),
-        fields: Sequence[str] = VARYING,
-    ) -> TableBody:
-        """Return the rows of each placement, led by its benchmark and by those of `fields` that vary; a note has the
-        others."""
-        had = {field: list(dict.fromkeys(getattr(place, field) for place in places)) for field in fields}
-        shown = ("benchmark", *(field for field in fields if len(had[field]) > 1))
-        said = "; ".join(f"{field} {found[0]}" for field, found in had.items() if len(found) == 1 and found[0])
-        body = [(*(getattr(place, field) for field in shown), *row) for place in places for row in rows(place)]
-        fixed = [f"{said[:1].upper()}{said[1:]} throughout."] if said else []
-        return TableBody((*map(str.capitalize, shown), *columns), body, (*fixed, *notes))
-
-    def _command(self, verb: str, run: RecordedRun) -> str:
-        return shlex.join(["mage-es", verb, run.run.id, "--runs-dir", str(run.run.path.parent)])
+    def over_strongest(self, place: Placement) -> Cell | None:
+        return self.gain(place, self.strongest(map(place.baseline, self.baselines([place]))))
 
 
-TABLES: dict[str, Callable[[Study], StudyTable]] = {}
-"""The tables of a report by name."""
-WORDS = tomllib.loads((Path(__file__).parent / "tables.toml").read_text(encoding="utf-8"))
-"""Title, place in the paper and measure of each table, in the order of the paper."""
-
-
-def table(body_of: Callable[[Study], TableBody]) -> Callable[[Study], StudyTable]:
-    """Make one of `TABLES` of a function that returns its body, under its name, with words of tables.toml."""
-    name = body_of.__name__.replace("_", "-")
-
-    @wraps(body_of)
-    def whole(study: Study) -> StudyTable:
-        columns, rows, notes = body_of(study)
-        return StudyTable(name, **WORDS[name], columns=tuple(columns), rows=tuple(rows), notes=tuple(notes))
-
-    TABLES[name] = whole
-    return whole
-
-
-def _counts(problems: Mapping[str, int]) -> str:
-    return ", ".join(f"{kind} {count}" for kind, count in problems.items())
-
-
-def _taken_again(run: RecordedRun) -> Iterator[str]:
-    """Yield a note for each state with several of the run's own exams, which names the one that counts."""
+def _missing(run: RecordedRun) -> Iterator[str]:
+    """Yield a note on what a run lacks, and one for each state with several of its own exams, which names the one that
+    counts."""
+    way = shlex.join([run.run.id, "--runs-dir", str(run.run.path.parent)])
+    if not run.finished:
+        yield f"{run.run.id} has not finished: mage-es resume {way}"
+    elif run.counting("end") is None:
+        yield f"{run.run.id} has no exam at its end: mage-es exam {way}"
     for state in get_args(ExamState):
         taken, counting = run.taken_of(state), run.counting(state)
         if len(taken) > 1:
             sizes = ", ".join(str(len(exam.questions)) for exam in taken)
             counts = f"{counting.name} counts" if counting else "none is complete"
             yield f"{run.run.id} took {len(taken)} exams at its {state} ({sizes} questions): {counts}."
+
+
+def shortfalls(study: Study, places: Iterable[Placement]) -> Iterator[str]:
+    """Yield a note for each final exam that asked fewer questions than were held out, or left some open."""
+    for place in dict.fromkeys(places):
+        for seed, exam in study.exams(place).items():
+            run = study.at(place)[seed]
+            held_out, asked = run.taken.get("held_out", 0), len(exam.answers) + len(exam.undecided)
+            which = f"The exam of {run.run.id}"
+            if asked < held_out:
+                yield f"{which} asked {asked} of {held_out} questions."
+            if lost := reasons(exam.answers):
+                unanswered = f"{sum(lost.values())} of {asked} questions unanswered ({_counts(lost)})"
+                yield f"{which} left {unanswered}; they count as wrong."
+            if undecided := reasons(exam.undecided):
+                left = f"{len(exam.undecided)} of {asked} answers undecided ({_counts(undecided)})"
+                yield f"{which} left {left}; they count neither as right nor as wrong."
+
+
+def _counts(problems: Mapping[str, int]) -> str:
+    return ", ".join(f"{kind} {count}" for kind, count in problems.items())
 
 
 def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | None = None) -> Study:
@@ -194,28 +191,13 @@ def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | N
         raise UsageError(
             f"There is no folder {folder}. Name the folder of the runs, or start some: `mage-es matrix FILE.toml`."
         )
-    found, problems = list[RecordedRun](), list[str]()
+    readable, problems = list[RecordedRun](), list[str]()
     for run in find_runs(folder):
         try:
-            found.append(RecordedRun(run))
+            readable.append(RecordedRun(run))
         except (MageError, OSError) as error:  # whatever the error is, it must not hide other runs
             problems.append(f"{run.id} is left out: {error}")
-    if not found:
+    if not readable:
         why = f" {problems[0]}" if problems else ""
         raise UsageError(f"There is no run in {folder} to report on.{why} Start some with `mage-es matrix FILE.toml`.")
-    return Study(folder, found, prices=prices or Prices(), data_dir=data_dir, problems=problems)
-
-
-def find_runs(folder: Path) -> list[Run]:
-    """Return the runs in a folder and its subfolders, oldest first, without exams, the pasts of forks and hidden
-    folders."""
-    folders = {path.parent for name in ("log", "exams") for path in folder.rglob(name)}
-    runs = [
-        Run(path.name, path)
-        for path in folders
-        if path.parent.name not in ("exams", "effects")
-        and (path.name, path.parent.name) != ("past", "log")
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        and is_run(path)
-    ]
-    return sorted(runs, key=age)
+    return Study(folder, readable, prices=prices or Prices(), data_dir=data_dir, problems=problems)

@@ -10,7 +10,6 @@ from mage_es.engine.study.reporting.cells import Cell
 from mage_es.engine.study.reporting.places import Placement
 from mage_es.engine.study.reporting.recorded import ExamState
 from mage_es.engine.study.reporting.study import Measure, Study
-from mage_es.engine.study.reporting.tables import over_strongest
 from mage_es.events.vocabulary import Tier
 
 MOST = 10
@@ -28,9 +27,19 @@ def in_words(study: Study) -> list[str]:
         results[room - 1 :] = [f"... and {len(results) - room + 1} more, in the tables below."]
     # From several exams of a state one could have been picked.
     before, after = (sum(len(run.taken_of(state)) for run in learning) for state in get_args(ExamState))
-    taken = f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs."
-    words = "Right or wrong is counted on held-out questions; `mage-es explain WORD` explains any word below."
-    return [head, *results, taken, _cost(study), words]
+    used = list[str]()
+    for tier in get_args(Tier):
+        booked = study.booked.filter(pl.col("part") != "exams", tier=tier)
+        if calls := booked["calls"].sum():
+            price = "price unknown" if booked["usd"].null_count() else f"${booked['usd'].sum():.2f}"
+            used.append(f"{calls:,} of {tier} ({price})")
+    return [
+        head,
+        *results,
+        f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs.",
+        f"Model calls without exams: {', '.join(used) or 'none'}.",
+        "Right or wrong is counted on held-out questions; `mage-es explain WORD` explains any word below.",
+    ]
 
 
 def _result(study: Study, place: Placement) -> str:
@@ -46,10 +55,9 @@ def _result(study: Study, place: Placement) -> str:
     now = f"{after.mean:.0f} % {share} after learning, on questions it never saw{without}"
     if before is None:
         return f"{name}: {now}; how many before is not known."
-    gained = study.gain(place, place, measure, over="start")
-    rival = over_strongest(study, place)
+    rival = study.over_strongest(place)
     ahead = f"; {_points(rival)} over the strongest baseline" if rival else ""
-    return f"{name}: {before.mean:.0f} % -> {now} ({_points(gained)}){ahead}."
+    return f"{name}: {before.mean:.0f} % -> {now} ({_points(study.over_start(place, measure))}){ahead}."
 
 
 def _points(gain: Cell | None) -> str:
@@ -57,13 +65,3 @@ def _points(gain: Cell | None) -> str:
         return "no difference could be paired"
     between = f", 95 % interval {gain.interval.low:+.0f} to {gain.interval.high:+.0f}" if gain.interval else ""
     return f"{gain.mean:+.0f} points{between}"
-
-
-def _cost(study: Study) -> str:
-    used = list[str]()
-    for tier in get_args(Tier):
-        booked = study.booked.filter(pl.col("part") != "exams", tier=tier)
-        if calls := booked["calls"].sum():
-            price = "price unknown" if booked["usd"].null_count() else f"${booked['usd'].sum():.2f}"
-            used.append(f"{calls:,} of {tier} ({price})")
-    return f"Model calls without exams: {', '.join(used) or 'none'}."

@@ -14,9 +14,9 @@ from mage_es.engine.rules.distributions import (
     fisher_exact,
     sign_test,
     t_quantile,
+    t_tail,
     wilson,
 )
-from mage_es.engine.study.reporting.cells import t_tail
 
 CLOSE = 1e-12
 parameters = st.floats(min_value=0.5, max_value=20_000)

@@ -21,7 +21,6 @@ from mage_es.engine.study.matrix.working import (
     CellOutcome,
     Desk,
     Job,
-    Stops,
     how_far,
     next_words,
     outcome_line,
@@ -240,7 +239,7 @@ def test_a_failed_cell_does_not_stop_the_others(desk: Callable[..., Desk]) -> No
     jobs = [JOB._replace(name=name, begin=(name,)) for name in ("bad", "worse")]
     said: list[str] = []
     at = desk("sys.exit({'bad': 1, 'worse': 2}[sys.argv[1]])", say=said.append)
-    outcomes = run_here(jobs, at, at_once=2, stops=Stops(lambda: False))
+    outcomes = run_here(jobs, at, at_once=2)
     assert [(outcome.name, outcome.end) for outcome in outcomes] == [("bad", "failed"), ("worse", "failed")]
     assert sum(line.startswith(("[1/2] ", "[2/2] ")) for line in said) == 2
 
@@ -253,6 +252,6 @@ def test_what_several_cells_failed_of_is_said_once() -> None:
 
 
 def test_cells_that_were_not_begun_before_a_stop_stay_so(desk: Callable[..., Desk], tmp_path: Path) -> None:
-    outcomes = run_here([JOB], desk("sys.exit(9)", asked=lambda: 1), at_once=1, stops=Stops(lambda: True))
+    outcomes = run_here([JOB], desk("sys.exit(9)", asked=lambda: 1), at_once=1)
     assert [outcome_line(outcome) for outcome in outcomes] == ["cell: stopped"]
     assert not (tmp_path / NOTES / "cell.txt").exists()

@@ -57,4 +57,4 @@ def test_a_setting_of_the_guard_parts_the_guarded_and_pairs_those_without_guard_
 def test_runs_that_differ_in_nothing_asked_for_part_nothing(bench: Any) -> None:
     bench.run("one", pool=60)
     bench.run("two", pool=90)
-    assert differing(bench.study().runs, EXAMINED) == []
+    assert differing(map(values, bench.study().runs), EXAMINED) == []

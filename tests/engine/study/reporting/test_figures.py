@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mage_es.engine.study.reporting.charts import Chart, chart, drawn
-from mage_es.engine.study.reporting.figures import figures
+from mage_es.engine.study.reporting.figures import Chart, chart, drawn, figures
 from mage_es.engine.study.reporting.recorded import RecordedRun
 from mage_es.engine.study.reporting.study import open_study
 from mage_es.engine.verbs.runs import summarise

@@ -12,8 +12,8 @@ import pytest
 from mage_es.engine.run.directory import Run
 from mage_es.engine.study.reporting.cells import Cell
 from mage_es.engine.study.reporting.places import FULL, Placement
-from mage_es.engine.study.reporting.recorded import RecordedRun
-from mage_es.engine.study.reporting.study import find_runs, open_study
+from mage_es.engine.study.reporting.recorded import RecordedRun, find_runs
+from mage_es.engine.study.reporting.study import open_study
 from mage_es.engine.study.reporting.words import in_words
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import UsageError

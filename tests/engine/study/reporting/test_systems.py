@@ -22,7 +22,7 @@ def test_a_system_is_called_by_the_parts_that_are_switched_off(bench: Any, confi
     bench.run("all")
     bench.run("run", **config)
     study = bench.study()
-    assert {run.begun.run_id: study.place(run).system for run in study.runs} == {"all": "full", "run": name}
+    assert {run.begun.run_id: study.placed[run].system for run in study.runs} == {"all": "full", "run": name}
 
 
 def test_a_part_of_the_cascade_is_left_out_where_another_run_has_it(bench: Any) -> None:
@@ -30,7 +30,7 @@ def test_a_part_of_the_cascade_is_left_out_where_another_run_has_it(bench: Any) 
     bench.run("b")
     bench.run("c", cascade_principles=True)
     study = bench.study()
-    assert {run.begun.run_id: study.place(run).system for run in study.runs} == {
+    assert {run.begun.run_id: study.placed[run].system for run in study.runs} == {
         "a": "no cascade",
         "b": "cascade B",
         "c": "full",

@@ -139,8 +139,9 @@ def _apart(
     # texts are alike, the one to learn from is dropped.
     before, taken = _Taken(common), _Taken(common)
     if past.evolution:
-        others = (q.question for q in (*test, *order) if q.id not in past.evolution)
-        before.take((q for q in order if q.id in past.evolution), {piece for q in others for piece in compared(q, common)})
+        asked = [*test, *(q for q in order if q.id not in past.evolution)]
+        among = {piece for question in asked for piece in compared(question.question, common)}
+        before.take((q for q in order if q.id in past.evolution), among)
     examinable = [*shuffled(test, seed, purpose="split.held_out"), *(q for q in order if q.id in past.held_out)]
     exam = taken.first(_led_by(past.held_out, before.first(examinable, len(examinable), own=False)), held_out, own=True)
     guarding = [q for q in order if q.id not in seen and not before.repeat(q)]

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from mage_es.engine.rules.leaks import LEARNED, hashes_of, packed, packed_shingles
 from mage_es.engine.rules.near_duplicates import (
+    NEAR_DUPLICATE,
     ExactIndex,
     common_shingles,
     compared,
@@ -137,7 +138,10 @@ def _apart(
     # What may have been learned from goes first. The exam chooses next, then the guard; evolution gets the rest: where
     # texts are alike, the one to learn from is dropped.
     before, taken = _Taken(common), _Taken(common)
-    before.take(question for question in order if question.id in past.evolution)
+    if past.evolution:
+        asked = [*test, *(q for q in order if q.id not in past.evolution)]
+        among = {piece for question in asked for piece in compared(question.question, common)}
+        before.take((q for q in order if q.id in past.evolution), among)
     examinable = [*shuffled(test, seed, purpose="split.held_out"), *(q for q in order if q.id in past.held_out)]
     unlearned = before.first(examinable, len(examinable), reserve=False)
     exam = taken.first(_led_by(past.held_out, unlearned), held_out, reserve=True)
@@ -229,15 +233,19 @@ class _Taken:
                     self.take([question])
         return chosen
 
-    def take(self, questions: Iterable[Question]) -> None:
+    def take(self, questions: Iterable[Question], among: Collection[str] | None = None) -> None:
+        """Take the texts of questions; `among` are the shingles of all that will be compared with them, if known."""
         for question in questions:
             self._texts[normalise(question.question)] = question.id
-            self._names.append(question.id)
-            self._index.add(compared(question.question, self._common))
+            pieces = frozenset(compared(question.question, self._common))
+            # Nothing is near a question that has too few of its shingles in any of these.
+            if among is None or len(pieces.intersection(among)) >= NEAR_DUPLICATE * len(pieces):
+                self._names.append(question.id)
+                self._index.add(pieces)
 
     def repeat(self, question: Question) -> Repeat | None:
         # In a new run nothing is taken at first, and most of the work is reading texts.
-        if not self._names:
+        if not self._texts:
             return None
         # Equal texts are reported separately from near ones, and are much cheaper to find.
         if other := self._texts.get(normalise(question.question)):

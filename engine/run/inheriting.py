@@ -26,7 +26,13 @@ from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.splits import NO_SIDES, Sides, Splits, recorded_splits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.questions import all_questions, grown, stored_questions, with_column_roles
+from mage_es.engine.run.questions import (
+    all_questions,
+    grown,
+    stored_questions,
+    with_column_roles,
+    with_questions,
+)
 from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.events.disk.documents import Past, Taken
@@ -176,6 +182,8 @@ class Parent(NamedTuple):
             taken = {column.role: column.name for column in self.started.columns}
             return with_column_roles(reopen(known, self.started.data_sha256), taken)
         new = given or open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+        if not given and not reopen and (begun, self.started.data_sha256) == (config.benchmark, new.data_sha256):
+            return with_questions(new, known)  # the same data, so the parent has stored all of its questions
         others, changed = added(known, all_questions(new))
         if changed:
             raise UsageError(

@@ -28,7 +28,6 @@ _NO_GOLD = QuestionGold(id="", gold="", solution="", remarks=())
 def rows_of(benchmark: Benchmark) -> tuple[list[QuestionText], list[QuestionGold]]:
     """Return every question of a benchmark as it is stored: what a learner may see, and what only a scorer may."""
     questions = all_questions(benchmark)
-    subjects = [frozenset({question.subject} - {""}) for question in questions]
     shown = QuestionText.__struct_fields__
     texts = [QuestionText(**{name: getattr(question, name) for name in shown}) for question in questions]
     golds = [
@@ -40,7 +39,11 @@ def rows_of(benchmark: Benchmark) -> tuple[list[QuestionText], list[QuestionGold
         )
         for question in questions
     ]
-    return [*map(marked_private, texts, subjects)], [*map(marked_private, golds, subjects)]
+    for place, question in enumerate(questions):
+        if question.subject:
+            under = frozenset({question.subject})
+            texts[place], golds[place] = marked_private(texts[place], under), marked_private(golds[place], under)
+    return texts, golds
 
 
 def stored_questions(reader: LogReader, benchmark: str) -> tuple[list[Question], bool]:
@@ -82,7 +85,7 @@ def recorded_benchmark(
             f"its data, or the release of its package, or start a new run."
         )
     if next(reader.of(RunInherited, since=1, until=2), None):
-        return grown(benchmark, stored_questions(reader, benchmark.name)[0]), True
+        return with_questions(benchmark, stored_questions(reader, benchmark.name)[0]), True
     return benchmark, True
 
 
@@ -98,11 +101,16 @@ def with_column_roles(benchmark: Benchmark, columns: Mapping[str, str]) -> Bench
 def grown(benchmark: Benchmark, questions: Sequence[Question]) -> Benchmark:
     """Return a benchmark with these questions; itself if it already has exactly these."""
     own = {question.id for question in all_questions(benchmark)}
-    return benchmark if own.issuperset(q.id for q in questions) else cast(Benchmark, _Grown(benchmark, questions))
+    return benchmark if own.issuperset(q.id for q in questions) else with_questions(benchmark, questions)
+
+
+def with_questions(benchmark: Benchmark, questions: Sequence[Question]) -> Benchmark:
+    """Return a benchmark with these questions in place of its own, which are not made."""
+    return cast(Benchmark, _Grown(benchmark, questions))
 
 
 class _Grown:
-    """A benchmark with more questions than its own; otherwise it behaves as before."""
+    """A benchmark with other questions than its own; otherwise it behaves as before."""
 
     def __init__(self, benchmark: Benchmark, questions: Sequence[Question]) -> None:
         self._benchmark, self._questions = benchmark, questions

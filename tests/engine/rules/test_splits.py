@@ -89,6 +89,19 @@ def test_a_near_duplicate_of_a_held_out_question_is_dropped() -> None:
     assert list(map(str, found.repeats)) == ["near nearly repeats test-0"]
 
 
+def test_a_run_that_goes_on_examines_nothing_near_what_was_learned_before() -> None:
+    long = " ".join(f"word{n}" for n in range(30))
+    learned = [*pool(40, "evolution"), ask("learned", long)]
+    exam = [
+        ask("near", f"{long} and more", "test"),
+        ask("far", "word1 word2 word3 at a distance from all of them", "test"),
+    ]
+    past = Sides(evolution=frozenset(question.id for question in learned))
+    found = make_splits(learned, exam, seed=1, anchors=0, held_out=2, past=past)
+    assert found.held_out == ("far",)
+    assert "near nearly repeats learned" in map(str, found.repeats)
+
+
 def test_the_exam_asks_no_text_twice() -> None:
     found = make_splits(EVOLUTION, [*TEST[:3], *(ask(f"x{q.id}", q.question, "test") for q in TEST[:3])],
                         seed=1, anchors=0, held_out=6)  # fmt: skip

@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from mage_es.engine.auditing.verify import VerifyReport, verify
+from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.benchmarks.tasks import scorers
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run
-from mage_es.engine.run.questions import changes
+from mage_es.engine.run.questions import all_questions, changes, stored_questions
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.upkeep.backup import backup, restore
@@ -29,6 +30,7 @@ from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted, LogDamaged, PrerequisiteError, SequenceConflict, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
+from tests.engine.conftest import SMALL
 
 THINGS = ("bell", "cart", "drum", "fork", "gate", "horn", "kite", "lamp", "mill", "nail", "oven", "pump", "rope")
 RUNTIME = Runtime(workers=2)
@@ -174,6 +176,12 @@ def test_damaged_questions_are_named_not_backed_up_and_not_restored(copied: Call
         backup(run, str(tmp_path / "other"))
     with pytest.raises(LogDamaged, match="is damaged: it is not what was backed up"):
         restore(str(tmp_path / "backup"), runs_dir=tmp_path / "elsewhere", name="third")
+
+
+def test_the_questions_that_a_run_has_stored_are_those_that_its_benchmark_makes(small_run: Run) -> None:
+    # So a run that continues it, on the same data, need not make them again.
+    made = all_questions(open_benchmark(SMALL.benchmark, seed=SMALL.seed, data_dir=None))
+    assert stored_questions(LogReader(small_run.log_path), SMALL.benchmark) == (made, True)
 
 
 def test_a_row_that_is_named_by_its_place_has_moved_and_was_not_edited() -> None:

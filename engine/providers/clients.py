@@ -210,11 +210,11 @@ def http_client(kind: type[Form], **options: Any) -> Form:
 
 
 @contextmanager
-def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iterator[None]:
+def as_faults(client: ModuleType, *, url: str, key: str, silence: float, option: str = "timeout") -> Iterator[None]:
     """Turn every error that a client raises in the block into a `ModelFault` that does not contain the key.
 
     `client` is the module whose errors these are (`openai` or `anthropic`), `silence` the longest wait for a piece of
-    the reply, in seconds.
+    the reply, in seconds, which the `option` of a spec sets.
     """
     import httpx2
 
@@ -224,7 +224,7 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
     except raised.APITimeoutError as error:
         if isinstance(error.__cause__, httpx2.ConnectTimeout):
             raise ModelFault(Fault("connection", _safe(unconnected(url), key))) from None
-        raise ModelFault(Fault("timeout", _safe(str(error), key))) from None
+        raise ModelFault(too_slow(f"nothing more within {silence:g} s", option)) from None
     except raised.APIStatusError as error:
         after, date = (error.response.headers.get(name) for name in ("retry-after", "date"))
         words = _safe(_words(error), key)
@@ -237,11 +237,15 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
         raise ModelFault(Fault("connection", _safe(words, key))) from None
     # Clients wrap what goes wrong before a reply begins, but not what breaks a reply off.
     except httpx2.TimeoutException:
-        raise ModelFault(Fault("timeout", f"nothing more within {silence:g} s")) from None
+        raise ModelFault(too_slow(f"nothing more within {silence:g} s", option)) from None
     except httpx2.TransportError as error:
         raise ModelFault(Fault("connection", _safe(f"{url}: {error}", key))) from None
     except (raised.APIError, ValueError, RecursionError) as error:  # the last one: JSON that is nested too deeply
         raise ModelFault(Fault("malformed", _safe(str(error), key))) from None
+
+
+def too_slow(told: str, option: str) -> Fault:
+    return Fault("timeout", f"{told} ({option}=SECONDS in its spec waits longer)")
 
 
 def read_as(form: type[Form], reply: object, *, what: str) -> Form:

@@ -2,7 +2,9 @@
 
 Rules
     - The client makes one attempt: engine/models/retrying.py makes the others, so that each is recorded.
-    - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold up a call for ever.
+    - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold up a call for ever. The
+      connection is then closed before the next attempt: no call is open twice, though a server that does not notice
+      goes on with what is no longer wanted.
     - The models of a server are asked for in one request of at most `TIMEOUT_S` seconds, without retries. The key is
       cut out of every message before it is shown.
 """
@@ -27,6 +29,7 @@ from mage_es.engine.providers.clients import (
     is_page,
     key_of,
     require_package,
+    too_slow,
     unconnected,
     without_key,
 )
@@ -89,10 +92,13 @@ class ServedModel(Preflight, ABC):
             self._client = client_of(f"{self.PACKAGE}.{self.CLIENT}", self.name, url=self.url, key=self.key, **times)
         try:
             async with asyncio.timeout(self._timeout):
-                with as_faults(import_module(self.PACKAGE), url=self.url, key=self.key, silence=self._silence):
+                option = "stall" if self._silence < self._timeout else "timeout"
+                with as_faults(
+                    import_module(self.PACKAGE), url=self.url, key=self.key, silence=self._silence, option=option
+                ):
                     yield self._client
         except TimeoutError:
-            raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
+            raise ModelFault(too_slow(f"no whole reply within {self._timeout:g} s", "timeout")) from None
 
     async def close(self) -> None:
         if self._client is not None:

@@ -59,7 +59,7 @@ class ListedModels(NamedTuple):
         return self.contexts.get(self.find(model) or "", 0)
 
     def nearest(self, model: str) -> str:
-        return nearest(model, list(self.contexts)[:200])
+        return nearest(model, list(self.contexts)[:200]) if self.contexts else ""
 
 
 class ServedModel(Preflight, ABC):
@@ -110,7 +110,7 @@ class ServedModel(Preflight, ABC):
         return {"authorization": f"Bearer {self.key}"}
 
     def listed(self) -> ListedModels:
-        """Raises `ModelFault`."""
+        """Return what the server lists, which is nothing if it has no such list. Raises `ModelFault`."""
         import httpx2
 
         try:
@@ -131,7 +131,9 @@ class ServedModel(Preflight, ABC):
             raise ModelFault(Fault("malformed", f"{self.url} does not speak the protocol: {error}")) from None
         if reply.is_error:
             told = PAGE if is_page(reply) else said
-            raise ModelFault(fault_of_status(reply.status_code, f"{reply.status_code}: {told}"))
+            fault = fault_of_status(reply.status_code, f"{reply.status_code}: {told}")
+            if fault.kind != "missing":
+                raise ModelFault(fault)
         return ListedModels({str(row["id"]): int(row.get("max_model_len") or 0) for row in rows})
 
     async def require_served(self) -> list[str]:
@@ -139,24 +141,18 @@ class ServedModel(Preflight, ABC):
         value is what it cost, as no log has it."""
         model, listed = self.spec.model, ListedModels({})
         try:
-            listed = self.listed()
-        except ModelFault as error:
-            if error.fault.kind != "missing":
+            if (listed := self.listed()).find(model) is not None:
                 return []
-        if listed.find(model) is not None:
-            return []
-        try:
             said = await self.complete(Request(prompt=GREETING, max_tokens=16))
         except ModelFault as error:
             if error.fault.kind != "missing":
                 return []
-            names = listed.nearest(model) if listed.contexts else ""
-            hint = names or " Check the model's name and the address (base_url)."
+            hint = listed.nearest(model) or " Check the model's name and the address (base_url)."
             raise PrerequisiteError(f"{self.url} does not serve {model}.{hint} No run was started.") from None
         finally:
             await self.close()
-        names = listed.nearest(model) if listed.contexts else ""
-        return [f"WARNING: {self.url} does not list {model}, but it answers.{names} {trial_cost([said])}"]
+        told = f"{self.url} does not list {model}, but it answers.{listed.nearest(model)} {trial_cost([said])}"
+        return [f"WARNING: {told}"]
 
 
 def _rows(document: Any) -> list[dict[str, Any]]:

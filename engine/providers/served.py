@@ -12,28 +12,23 @@ Rules
 from __future__ import annotations
 
 import asyncio
+import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
-import msgspec
-
 from mage_es.engine.providers.clients import (
-    PAGE,
     TIMEOUT,
     as_faults,
     client_of,
-    http_client,
-    is_page,
     key_of,
     require_package,
     too_slow,
-    unconnected,
     without_key,
 )
-from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened
+from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Preflight, Request
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError, nearest
@@ -105,36 +100,22 @@ class ServedModel(Preflight, ABC):
             await self._client.close()
             self._client = None
 
-    def _headers(self) -> dict[str, str]:
-        """Return what a request for the list of models carries with a key."""
-        return {"authorization": f"Bearer {self.key}"}
-
     def listed(self) -> ListedModels:
         """Return what the server lists, which is nothing if it has no such list. Raises `ModelFault`."""
         import httpx2
 
+        named, address = f"{self.PACKAGE}.{self.CLIENT.removeprefix('Async')}", {"url": self.url, "key": self.key}
         try:
-            with http_client(httpx2.Client, timeout=TIMEOUT_S) as client:
-                reply = client.get(self.url + self.LIST, headers=self._headers() if self.key else {})
-            said = without_key(reply.text, self.key)
-            rows = [] if reply.is_error else _rows(msgspec.json.decode(said))
-        except httpx2.ConnectTimeout:
-            raise ModelFault(Fault("connection", shortened(unconnected(self.url)))) from None
-        except httpx2.TimeoutException:
-            raise ModelFault(Fault("timeout", f"{self.url} does not answer within {TIMEOUT_S:g} s")) from None
-        except httpx2.HTTPError as error:
-            raise ModelFault(Fault("connection", without_key(shortened(f"{self.url}: {error}"), self.key))) from None
-        except (ImportError, OSError, httpx2.InvalidURL):
-            told = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE has a value that cannot be used"
-            raise ModelFault(Fault("connection", f"{self.url}: {told}")) from None
-        except (ValueError, msgspec.DecodeError) as error:
-            raise ModelFault(Fault("malformed", f"{self.url} does not speak the protocol: {error}")) from None
-        if reply.is_error:
-            told = PAGE if is_page(reply) else said
-            fault = fault_of_status(reply.status_code, f"{reply.status_code}: {told}")
-            if fault.kind != "missing":
-                raise ModelFault(fault)
-        return ListedModels({str(row["id"]): int(row.get("max_model_len") or 0) for row in rows})
+            client = client_of(named, self.name, timeout=TIMEOUT_S, silence=TIMEOUT_S, **address)
+            with client, as_faults(import_module(self.PACKAGE), silence=TIMEOUT_S, option="", **address):
+                reply = client.get(self.LIST, cast_to=httpx2.Response)
+                return ListedModels(_contexts(json.loads(without_key(reply.text, self.key))))
+        except PrerequisiteError as error:  # no client can be made with the environment's proxy
+            raise ModelFault(Fault("connection", str(error))) from None
+        except ModelFault as error:
+            if error.fault.kind == "missing":
+                return ListedModels({})
+            raise
 
     async def require_served(self) -> list[str]:
         """A model missing from the list gets one short request, as some servers answer under any name; the return
@@ -155,11 +136,11 @@ class ServedModel(Preflight, ABC):
         return [f"WARNING: {told}"]
 
 
-def _rows(document: Any) -> list[dict[str, Any]]:
+def _contexts(document: Any) -> Mapping[str, int]:
     rows = document.get("data") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
         raise ValueError("its list of models is malformed")
-    return rows
+    return {str(row["id"]): int(row.get("max_model_len") or 0) for row in rows}
 
 
 def trial_cost(replies: Sequence[Completion]) -> str:

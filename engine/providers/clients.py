@@ -236,8 +236,9 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float, option:
         raise ModelFault(Fault("malformed", _safe(str(error), key))) from None
 
 
-def too_slow(told: str, option: str) -> Fault:
-    return Fault("timeout", f"{told} ({option}=SECONDS in its spec waits longer)" if option else told)
+def too_slow(problem: str, option: str) -> Fault:
+    """Return the fault of a reply that did not come in time; the `option` of a spec, "" for none, waits longer."""
+    return Fault("timeout", f"{problem} ({option}=SECONDS in its spec waits longer)" if option else problem)
 
 
 def read_as(form: type[Form], reply: object, *, what: str) -> Form:

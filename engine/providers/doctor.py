@@ -200,10 +200,8 @@ def _pace(model: LlamaCpp, tier: Tier, config: Config | None, data_dir: Path | N
         replies = sorted((took.written / took.calls, run.output_tokens.expected / max(1.0, calls)))
         least, most = ((reading + calls * reply * took.written_s / took.written) / 60 for reply in replies)
         length = f"{calls:,.0f} calls with replies of {replies[0]:.0f} to {replies[1]:.0f} tokens"
-        told = (
-            f"about {least:,.0f} to {most:,.0f} minutes for {length}, in {config.iterations} iterations without exams"
-        )
-        yield DoctorCheck(f"{tier} time", "ok", told)
+        minutes, number = f"about {least:,.0f} to {most:,.0f} minutes", config.iterations
+        yield DoctorCheck(f"{tier} time", "ok", f"{minutes} for {length}, in {number} iterations without exams")
 
 
 def first_prompts(config: Config, world: World | None) -> Mapping[Tier, Sequence[FirstPrompt]]:
@@ -283,10 +281,10 @@ def _endpoint(model: ServedModel, name: str) -> tuple[DoctorCheck, int]:
         return _fault(name, model, error.fault), 0
     if not listed.contexts:
         return DoctorCheck(name, "ok", f"{model.url} does not list its models"), 0
-    if (found := listed.find(wanted)) is None:
+    if (name_there := listed.find(wanted)) is None:
         detail = f"{model.url} does not serve {wanted}.{listed.nearest(wanted)}"
         return DoctorCheck(name, "failed", detail, "Correct the model's name, or serve that model."), 0
-    return DoctorCheck(name, "ok", f"{model.url} serves {found}"), listed.context(wanted)
+    return DoctorCheck(name, "ok", f"{model.url} serves {name_there}"), listed.context(wanted)
 
 
 async def _replies(model: TriedModel, requests: Sequence[Request]) -> list[list[Completion | Fault]]:
@@ -316,9 +314,9 @@ def _outcome(name: str, first: FirstPrompt, reply: Completion, is_second: bool) 
     """Judge the last reply to a first prompt."""
     size = f"{reply.output_tokens} tokens, {reply.thinking_tokens} of them thinking"
     if reason := reason_of(reply):
-        told, remedy = REPLIES[reason]
+        words, remedy = REPLIES[reason]
         option = ("answer_temperature", "0.7") if reason == "looped" else None
-        return DoctorCheck(name, "failed", f"its reply {told.format(stop=reply.stop_reason)}: {size}", remedy, option)
+        return DoctorCheck(name, "failed", f"its reply {words.format(stop=reply.stop_reason)}: {size}", remedy, option)
     answer, is_typed, labels = first.read(reply.text), bool(first.request.reply_schema), ",".join(sorted(first.labels))
     if not answer:
         detail = f"whole ({size}), but without an answer that can be read: ...{shortened(reply.text[-60:])!r}"
@@ -330,8 +328,8 @@ def _outcome(name: str, first: FirstPrompt, reply: Completion, is_second: bool) 
         kind = "formless"
     else:
         kind = "again" if is_second else "fine"
-    told, remedy = REPLIES[kind]
-    detail = f"whole: {size}; its answer: {shortened(answer)[:60]}{mark}{told}"
+    words, remedy = REPLIES[kind]
+    detail = f"whole: {size}; its answer: {shortened(answer)[:60]}{mark}{words}"
     option = ("labels", labels) if kind == "unlisted" else None
     return DoctorCheck(name, "optional" if remedy else "ok", detail, remedy.format(labels=shlex.quote(labels)), option)
 

@@ -132,8 +132,8 @@ class ServedModel(Preflight, ABC):
             raise PrerequisiteError(f"{self.url} does not serve {model}.{hint} No run was started.") from None
         finally:
             await self.close()
-        told = f"{self.url} does not list {model}, but it answers.{listed.nearest(model)} {trial_cost([said])}"
-        return [f"WARNING: {told}"]
+        names, cost = listed.nearest(model), trial_cost([said])
+        return [f"WARNING: {self.url} does not list {model}, but it answers.{names} {cost}"]
 
 
 def _contexts(document: Any) -> Mapping[str, int]:

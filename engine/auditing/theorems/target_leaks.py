@@ -106,10 +106,12 @@ def told_by(
     exam = _drawn(questions, splits.held_out)
     found = [_by_split(known, exam)] if exam else []
     if task_types == "metadata" and not is_type_asked:
-        found.append(_by_value("task type", known, guarded, lambda q: q.task_type, only_leaks))
+        by_value = _by_value("task type", known, guarded, lambda q: q.task_type, only_leaks)
+        by_copy = _by_copy("task type, which holds it", [*known, *guarded], lambda q: q.task_type)
+        found.append(by_copy if by_copy.is_leak and not by_value.is_leak else by_value)
     if not is_type_asked and not all(_BY_PLACE.fullmatch(question.id) for question in known):
         found.append(_by_value("id", known, guarded, lambda q: _DIGITS.sub("#", q.id), only_leaks))
-        found.append(_by_copy([*known, *guarded]))
+        found.append(_by_copy("id, which holds it", [*known, *guarded], lambda q: q.id))
     return sorted(found, key=lambda told: (not told.is_leak, told.p))
 
 

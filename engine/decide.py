@@ -139,7 +139,7 @@ def _record_call(command: RecordCall) -> list[Draft]:
 
 
 def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
-    call, (fault, latency_us, is_lost) = command.call, command.failed
+    call, (fault, latency_us, is_lost, wait_s) = command.call, command.failed
     # Counted over all processes that worked on the run, so that each process's failures are separate facts.
     before = state.progress.failures(call.tier, call.purpose, call.about, call.attempt)
     failed = CallFailed(
@@ -152,6 +152,7 @@ def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
         problem=fault.message,
         final=is_lost,
         latency_us=latency_us,
+        wait_us=round(wait_s * 1e6),
         sent=call.pieces.sent,
     )
     return [_of_call(call, failed, ordinal=before)]

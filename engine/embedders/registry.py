@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from mage_es.engine.embedders.served import ServedEmbedder, Server
+from mage_es.engine.embedders.vectors import CheckedEmbedder
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
 from mage_es.engine.seams.embedder import Embedder, Vectors
 from mage_es.engine.seams.plugins import Group, load, open_plugin, plugins, require_has
@@ -45,7 +46,7 @@ def open_embedder(spec: str, *, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> 
     if isinstance(opened, Server):
         return ServedEmbedder(spec, opened, retry_policy)
     require_has(_GROUP, parsed.provider, opened, "name", "dimension", "sha256", "encode")
-    return opened
+    return CheckedEmbedder(opened)
 
 
 def replacement(spec: str, opened: Embedder) -> list[str]:

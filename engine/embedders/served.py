@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.embedders.vectors import PROBES, VectorCache, sketch, unit
-from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy, require_near
+from mage_es.engine.embedders.vectors import PROBES, VectorCache, problem_of, sketch, unit
+from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy, too_far
 from mage_es.engine.seams.embedder import Vectors
 from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.seams.metering import EmbeddingAttempt, EmbeddingPurpose, Meter
@@ -27,9 +27,10 @@ BATCH = 64
 
 
 class Embedded(NamedTuple):
-    """A reply: raw vectors, shape [texts, dimension], and the tokens of the texts, 0 if the server does not say."""
+    """A reply: raw vectors, shape [texts, dimension], unchecked, and the tokens of the texts, 0 if the server does not
+    say."""
 
-    vectors: NDArray[np.float64]
+    vectors: NDArray[np.float64] | Sequence[Sequence[float]]
     input_tokens: int
 
 
@@ -53,6 +54,7 @@ class ServedEmbedder:
         self.name = name
         self.meter = Meter(name)
         self._server, self._policy = server, retry_policy
+        self.dimension = 0  # not known yet
         # One by one, so that no text's vector depends on its neighbours in a batch.
         probed = np.concatenate([self._with_retries([probe], "fingerprint") for probe in PROBES])
         self.dimension = probed.shape[1]
@@ -67,62 +69,48 @@ class ServedEmbedder:
         return np.concatenate([self._with_retries(batch, "vectors") for batch in batches])
 
     def _with_retries(self, batch: Sequence[str], purpose: EmbeddingPurpose) -> NDArray[np.float64]:
-        import tenacity
+        number = 1
+        while isinstance(reply := self._once(batch, purpose, number), FailedAttempt):
+            if reply.is_lost:
+                raise self._failure(reply.fault)
+            time.sleep(reply.wait_s)
+            number += 1
+        return reply
 
-        def waited(state: tenacity.RetryCallState) -> float:
-            error = state.outcome.exception() if state.outcome else None
-            jitter = tenacity.wait_random_exponential(self._policy.first_wait_s, max=self._policy.longest_wait_s)
-            return float(jitter(state)) + (error.fault.retry_after if isinstance(error, ModelFault) else 0.0)
-
-        attempts = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(self._policy.attempts),
-            retry=tenacity.retry_if_exception(
-                lambda error: isinstance(error, ModelFault) and self._may_pass(error.fault)
-            ),
-            wait=waited,
-            reraise=True,
+    def _failure(self, fault: Fault) -> PrerequisiteError:
+        name = f"The embedder {self.name}"
+        remedy = (
+            "Check the key, the model's name and the address; `mage-es doctor` tells what the server says."
+            if fault.kind in HOPELESS
+            else "What is recorded is kept: run the command again, or resume the run, when it is back."
         )
-        try:
-            for attempt in attempts:
-                with attempt:
-                    is_last = attempt.retry_state.attempt_number >= self._policy.attempts
-                    return self._once(batch, purpose, is_last=is_last)
-        except ModelFault as error:
-            require_near(f"The embedder {self.name}", error.fault, self._policy)
-            remedy = (
-                "Check the key, the model's name and the address; `mage-es doctor` tells what the server says."
-                if error.fault.kind in HOPELESS
-                else "What is recorded is kept: run the command again, or resume the run, when it is back."
-            )
-            raise PrerequisiteError(f"The embedder {self.name} failed: {error.fault.sentence} {remedy}") from None
-        raise AssertionError("a retry loop ends with a reply or an error")
+        return too_far(name, fault, self._policy) or PrerequisiteError(f"{name} failed: {fault.sentence} {remedy}")
 
-    def _once(self, batch: Sequence[str], purpose: EmbeddingPurpose, *, is_last: bool) -> NDArray[np.float64]:
-        """Return the vectors of one attempt, shape [len(batch), dimension]. Raises `ModelFault`."""
+    def _once(
+        self, batch: Sequence[str], purpose: EmbeddingPurpose, number: int
+    ) -> NDArray[np.float64] | FailedAttempt:
+        """Return what the `number`th attempt gave: vectors, shape [len(batch), dimension], or its failure."""
         request = request_of(batch)
         made, began = EmbeddingAttempt(purpose, request.sha256, len(batch)), time.perf_counter_ns()
         try:
             with self.meter.holding(request) as pay:
                 reply = self._server.embed(batch)
-                self._require_shape(reply.vectors, len(batch))
+                if problem := problem_of(reply.vectors, len(batch), self.dimension or None):
+                    raise ModelFault(Fault("malformed", problem))
                 made = made._replace(input_tokens=reply.input_tokens, latency_us=_microseconds_since(began))
                 pay(Completion(text="", input_tokens=reply.input_tokens, output_tokens=0))
         except ModelFault as error:
-            is_lost = is_last or not self._may_pass(error.fault)
-            failed = FailedAttempt(error.fault, _microseconds_since(began), is_lost)
+            failed = self._failed(error.fault, number, _microseconds_since(began))
             self.meter.report(made._replace(failed=failed))
-            raise
+            return failed
         self.meter.report(made)
-        return reply.vectors
+        return np.asarray(reply.vectors, dtype=np.float64)
 
-    def _may_pass(self, fault: Fault) -> bool:
-        """Return whether a retry may succeed, after a wait that the policy allows."""
-        return fault.passes and fault.retry_after <= self._policy.longest_rest_s
-
-    def _require_shape(self, vectors: NDArray[np.float64], count: int) -> None:
-        dimension = getattr(self, "dimension", None) or (vectors.shape[1] if vectors.ndim == 2 else 0)
-        if vectors.shape != (count, dimension) or not dimension or not np.isfinite(vectors).all():
-            raise ModelFault(Fault("malformed", f"embeddings of the shape {vectors.shape} and not {dimension} numbers"))
+    def _failed(self, fault: Fault, number: int, latency_us: int) -> FailedAttempt:
+        is_far = too_far(self.name, fault, self._policy) is not None
+        if not fault.passes or is_far or number >= self._policy.attempts:
+            return FailedAttempt(fault, latency_us, is_lost=True)
+        return FailedAttempt(fault, latency_us, wait_s=self._policy.wait_s(fault, number))
 
 
 def request_of(texts: Sequence[str]) -> Request:

@@ -1,5 +1,5 @@
-"""What embedders share: a cache by text, a fingerprint of an embedder's behaviour, and cosines that are the same
-everywhere.
+"""What embedders share: a check of vectors, a cache by text, a fingerprint of an embedder's behaviour, and cosines
+that are the same everywhere.
 
 Rules
     - While a text is cached it keeps its vector, even if a server would return another one now. Threads may share the
@@ -16,11 +16,14 @@ Rules
 import hashlib
 from collections.abc import Callable, Sequence
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.seams.embedder import Vectors
+from mage_es.engine.seams.embedder import Embedder, Vectors
+from mage_es.engine.seams.metering import Metered
+from mage_es.events.errors import PrerequisiteError
 
 GRID = 1024
 UNIT = GRID * GRID  # what `cosines` returns for a cosine of one
@@ -38,6 +41,49 @@ PROBES = (
 _SIDES = 64  # hyperplanes for each probe
 _OFFSET = 0.0101
 """The hyperplanes' distance from the origin: vectors of small integers would lie on planes through it."""
+
+
+def problem_of(vectors: Any, count: int, dimension: int | None) -> str:
+    """Return what is wrong with an embedder's vectors of `count` texts, with the number of the first text where that
+    shows; "" if each has `dimension` finite numbers (None: as many as the first)."""
+    if isinstance(vectors, np.ndarray) and vectors.shape == (count, dimension) and np.isfinite(vectors).all():
+        return "" if dimension else "the embeddings are empty"
+    try:
+        rows = [np.asarray(row, dtype=np.float64) for row in vectors]
+    except (TypeError, ValueError, OverflowError):
+        return "an embedding is no list of numbers"
+    if len(rows) != count:
+        return f"{len(rows)} embeddings came for {count} texts"
+    for number, row in enumerate(rows, start=1):
+        which = f"the embedding of text {number} of {count}"
+        if not row.size:
+            return f"{which} is empty"
+        if row.shape != (wanted := rows[0].size if dimension is None else dimension,):
+            return f"{which} has {row.size} numbers and not {wanted}"
+        if not np.isfinite(row).all():
+            return f"{which} holds numbers that are not finite (NaN or infinity)"
+    return ""
+
+
+class CheckedEmbedder:
+    """An embedder of another package, or given from Python, whose vectors are checked before anything is made of
+    them."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.name, self.dimension, self.sha256 = embedder.name, embedder.dimension, embedder.sha256
+        self._embedder = embedder
+        if isinstance(embedder, Metered):
+            self.meter = embedder.meter
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Raises `PrerequisiteError` for vectors that are empty, not finite or of another length."""
+        vectors = self._embedder.encode(texts)
+        if problem := problem_of(vectors, len(texts), self.dimension):
+            raise PrerequisiteError(
+                f"The embedder {self.name} is broken: {problem}. Nothing of it is recorded: correct it, or choose "
+                "another with --embedder."
+            )
+        return vectors
 
 
 class VectorCache:

@@ -28,18 +28,16 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import random
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import NamedTuple
 
 from mage_es.engine.seams.clock import SYSTEM_CLOCK, Clock
 from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.seams.metering import SpendingGuard
 from mage_es.engine.seams.model import Completion, Model, Request, reason_of, recordable, reply_of
 from mage_es.events.errors import Interrupted, PrerequisiteError
-
-if TYPE_CHECKING:
-    import tenacity
 
 
 class RetryPolicy(NamedTuple):
@@ -59,6 +57,13 @@ class RetryPolicy(NamedTuple):
     longest_rest_s: float = 3600.0
     """The longest `retry-after` to wait for."""
     clock: Clock = SYSTEM_CLOCK
+
+    def wait_s(self, fault: Fault, number: int) -> float:
+        """Return the seconds to wait after the `number`th attempt failed: the provider's `retry-after` plus full jitter
+        [Brooker, Exponential Backoff and Jitter, 2015]."""
+        # Not 2**(number - 1): a call may be tried so often that the power is no float.
+        most = min(self.longest_wait_s, self.first_wait_s * 2 ** min(number - 1, 64))
+        return fault.retry_after + random.uniform(0.0, most)
 
 
 DEFAULT_RETRIES = RetryPolicy()
@@ -120,34 +125,22 @@ class RetryingClient:
         Raises `Unanswered` if this call failed permanently, `ProviderDown` if none can succeed at present,
         `Interrupted` after a stop between two attempts or if the budget does not allow another.
         """
-        try:
-            return await self._attempt(request, 1, self._served, report)
-        except ModelFault as error:
-            first, served = error, self._served
-        # Imported only after a fault, as setting up retries costs a tenth of an embedded model's whole answer.
-        import tenacity
-
-        retrying = tenacity.AsyncRetrying(
-            stop=tenacity.stop_never,  # `_is_lost` and `_stop_or_pause` end every call, or the run
-            wait=self._wait,
-            retry=tenacity.retry_if_exception_type(ModelFault),
-            sleep=self._sleep,
-            reraise=True,
-        )
-        async for attempt in retrying:
-            number = attempt.retry_state.attempt_number
-            with attempt:
-                if number == 1:  # made above
-                    raise first
-                return await self._attempt(request, number, served, report)
-        raise AssertionError("a retry loop ends with a reply or an error")
+        number, served = 1, self._served
+        while True:
+            outcome = await self._attempt(request, number, served, report)
+            if isinstance(outcome, Answered):
+                return outcome
+            if number == 1:
+                served = self._served
+            number += 1
+            await self._sleep(outcome.wait_s)
 
     async def aclose(self) -> None:
         close = getattr(self.model, "close", None)
         if close is not None:
             await close()
 
-    async def _attempt(self, request: Request, number: int, served: int, report: Report) -> Answered:
+    async def _attempt(self, request: Request, number: int, served: int, report: Report) -> Answered | FailedAttempt:
         while self._in_flight >= int(self._allowed):
             self._freed.clear()
             await self._freed.wait()
@@ -160,18 +153,20 @@ class RetryingClient:
             completion = await self._complete(request)
         except ModelFault as error:
             took = (time.perf_counter_ns() - began) // 1000
-            self._note_failure(error.fault, began_at)
-            is_lost = self._is_lost(error.fault, number, served)
-            self._lost += is_lost and _is_of_all(error.fault)
+            fault = error.fault
+            self._note_failure(fault, began_at)
+            is_lost = self._is_lost(fault, number, served)
+            self._lost += is_lost and _is_of_all(fault)
             is_useless = is_lost and not self._served and self._lost >= self.policy.pause_after
-            failed = FailedAttempt(error.fault, took, is_lost=is_lost and not is_useless)
-            if failed.is_lost:
-                raise Unanswered(failed) from None
+            if is_lost and not is_useless:
+                raise Unanswered(FailedAttempt(fault, took, is_lost=True)) from None
+            down = self._useless(fault) if is_useless else self._down(fault)
+            failed = FailedAttempt(fault, took, wait_s=0.0 if down else self._wait_s(fault, number))
             report(failed)
-            if is_useless:
-                self._raise_useless(error.fault)
-            self._stop_or_pause(error.fault, began_at)
-            raise
+            if down:
+                raise down from None
+            self._pause_if_needed(fault, began_at)
+            return failed
         finally:
             self._in_flight -= 1
             self._freed.set()
@@ -246,52 +241,48 @@ class RetryingClient:
             return False
         return fault.kind not in ("connection", "server") or self._served > served
 
-    def _stop_or_pause(self, fault: Fault, began: float) -> None:
-        """Raise `ProviderDown` if no call can succeed; begin a pause if that may help."""
+    def _down(self, fault: Fault) -> ProviderDown | None:
+        """Return the error that ends the run if no call can succeed."""
         if fault.kind in HOPELESS:
-            raise ProviderDown(f"{self.name} refuses every call: {fault.sentence} {_REMEDIES[fault.kind]}") from None
-        require_near(self.name, fault, self.policy)
+            return ProviderDown(f"{self.name} refuses every call: {fault.sentence} {_REMEDIES[fault.kind]}")
+        if far := too_far(self.name, fault, self.policy):
+            return far
         if self._unreachable_since is not None:
-            if self._clock.now() - self._unreachable_since >= self.policy.reach_s:
-                self._raise_unreachable(fault)
-            return
-        if self._failures >= self.policy.give_up_after:
-            raise provider_down(self.name, self._failures, fault) from None
-        if began < self._paused_at:
+            is_over = self._clock.now() - self._unreachable_since >= self.policy.reach_s
+            return self._unreachable(fault) if is_over else None
+        is_over = self._failures >= self.policy.give_up_after
+        return provider_down(self.name, self._failures, fault) if is_over else None
+
+    def _unreachable(self, fault: Fault) -> ProviderDown:
+        return ProviderDown(
+            f"{self.name}: no model answered within {self.policy.reach_s:g} s. {fault.sentence} Start the server, or "
+            "correct its address; `mage-es doctor` checks it. Everything recorded is kept."
+        )
+
+    def _useless(self, fault: Fault) -> ProviderDown:
+        return ProviderDown(
+            f"{self.name} has answered none of its first {self._lost} calls; the last one failed with: "
+            f"{fault.sentence} No single "
+            "question is the cause. Fix the server and resume the run, or start another run with other model options "
+            "or --max-tokens. Everything recorded is kept."
+        )
+
+    def _pause_if_needed(self, fault: Fault, began: float) -> None:
+        """Begin a pause of all calls if that may help, unless this one was in flight when one began."""
+        if self._unreachable_since is not None or began < self._paused_at:
             return
         if self._failures and self._failures % self.policy.pause_after == 0:
             self._pause(self.policy.pause_s, f"failed {self._failures} times in a row ({fault.message})")
         elif fault.retry_after >= self.policy.pause_s:
             self._pause(fault.retry_after, f"asks to wait ({fault.message})")
 
-    def _raise_unreachable(self, fault: Fault) -> NoReturn:
-        raise ProviderDown(
-            f"{self.name}: no model answered within {self.policy.reach_s:g} s. {fault.sentence} Start the server, or "
-            "correct its address; `mage-es doctor` checks it. Everything recorded is kept."
-        ) from None
-
-    def _raise_useless(self, fault: Fault) -> NoReturn:
-        raise ProviderDown(
-            f"{self.name} has answered none of its first {self._lost} calls; the last one failed with: "
-            f"{fault.sentence} No single "
-            "question is the cause. Fix the server and resume the run, or start another run with other model options "
-            "or --max-tokens. Everything recorded is kept."
-        ) from None
-
     def _pause(self, seconds: float, why: str) -> None:
         self._paused_at = self._clock.now()
         self._paused_until = self._paused_at + seconds
         self.announce(f"{self.name} {why}; waiting {seconds:g} s before the next call.")
 
-    def _wait(self, state: tenacity.RetryCallState) -> float:
-        """Return the seconds before the next attempt: the provider's `retry-after` plus full jitter."""
-        import tenacity
-
-        assert state.outcome is not None
-        error = state.outcome.exception()
-        jitter = tenacity.wait_random_exponential(self.policy.first_wait_s, max=self.policy.longest_wait_s)
-        asked = error.fault.retry_after if isinstance(error, ModelFault) else 0.0
-        wait = asked + float(jitter(state))
+    def _wait_s(self, fault: Fault, number: int) -> float:
+        wait = self.policy.wait_s(fault, number)
         if self._unreachable_since is not None:  # so that the last attempt does not come long after `reach_s`
             wait = min(wait, max(0.0, self._unreachable_since + self.policy.reach_s - self._clock.now()))
         return wait
@@ -322,14 +313,15 @@ def provider_down(name: str, failures: int, fault: Fault) -> ProviderDown:
     )
 
 
-def require_near(name: str, fault: Fault, retry_policy: RetryPolicy) -> None:
-    """Raise `ProviderDown` if a provider's `retry-after` is longer than the policy waits."""
-    if fault.retry_after > retry_policy.longest_rest_s:
-        until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=fault.retry_after)
-        raise ProviderDown(
-            f"{name} takes no calls before {until:%Y-%m-%d %H:%M} UTC: {fault.sentence} Everything recorded is kept; "
-            "resume the run then, or use another model."
-        ) from None
+def too_far(name: str, fault: Fault, retry_policy: RetryPolicy) -> ProviderDown | None:
+    """Return the error that ends the run if a provider's `retry-after` is longer than the policy waits."""
+    if fault.retry_after <= retry_policy.longest_rest_s:
+        return None
+    until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=fault.retry_after)
+    return ProviderDown(
+        f"{name} takes no calls before {until:%Y-%m-%d %H:%M} UTC: {fault.sentence} Everything recorded is kept; "
+        "resume the run then, or use another model."
+    )
 
 
 def _is_of_all(fault: Fault) -> bool:

@@ -186,9 +186,6 @@ class Anthropic(ServedModel):
             return fault_of_status(_STATUSES.get(told.type or "", 500), words)
         return Fault("timeout", f"the batch ended before its turn came ({result.type})")
 
-    def _headers(self) -> dict[str, str]:
-        return {"x-api-key": self.key, "anthropic-version": "2023-06-01"}
-
     def _fields(self, request: Request) -> dict[str, Any]:
         fields = self._params(request)
         if "temperature" in fields:  # for which the SDK has no parameter

@@ -25,7 +25,7 @@ from mage_es.engine.models.retrying import (
     RetryingClient,
     Unanswered,
     provider_down,
-    require_near,
+    too_far,
 )
 from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.seams.model import Batching, Completion, Request, recordable
@@ -238,7 +238,6 @@ class BatchQueue:
         pass, `ProviderDown` after too many in a row."""
         # Not through the client: these requests are not calls, so they are no events and not in the budget.
         policy = self._client.policy
-        wait = policy.first_wait_s
         for number in range(1, policy.give_up_after + 1):
             try:
                 return await action()
@@ -246,11 +245,11 @@ class BatchQueue:
                 if not error.fault.passes:
                     raise
                 last = error.fault
-                require_near(self.name, last, policy)
+            if far := too_far(self.name, last, policy):
+                raise far
             if costs and last.kind in ("malformed", "timeout") and number >= policy.attempts:
                 break
-            await self._sleep(last.retry_after + wait)
-            wait = min(wait * 2, policy.longest_wait_s)
+            await self._sleep(policy.wait_s(last, number))
         raise provider_down(self.name, number, last)
 
     def _batched(self, call: Call) -> tuple[str, str]:

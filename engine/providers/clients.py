@@ -101,25 +101,6 @@ def template_of(thinking: str | int, request: Request) -> dict[str, Any]:
     return {} if thinking == "auto" else {"enable_thinking": thinking == "on"}
 
 
-def require_way_out(name: str) -> None:
-    """Raise `PrerequisiteError` if a proxy or certificate variable is unusable, since clients read them.
-
-    An address is not shown: it may contain a password.
-    """
-    import httpx2
-
-    try:
-        # The providers' clients complain a second time when they are discarded half built.
-        httpx2.Client(verify=_trusted()).close()
-    except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
-        why = shortened(str(error)) if isinstance(error, ImportError | OSError) else "an address is none"
-        raise PrerequisiteError(
-            f"{name} cannot be called with the network settings of the environment: {why}. Correct or unset "
-            "HTTP_PROXY, "
-            "HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE."
-        ) from None
-
-
 def _trusted() -> SSLContext:
     """Return which certificates are trusted. Reading them takes most of the time of opening a client."""
     return _trusted_by(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
@@ -134,20 +115,31 @@ def _trusted_by(file: str | None, folder: str | None) -> SSLContext:
 
 def client_of(named: str, name: str, *, url: str, key: str, timeout: float, silence: float) -> Any:
     """Return a provider's client, `named` as in openai.AsyncOpenAI, for the model `name`. It makes one attempt, and
-    limits no connections but keeps idle ones, since `RetryingClient` limits the calls in flight."""
+    limits no connections but keeps idle ones, since `RetryingClient` limits the calls in flight.
+
+    Raises `PrerequisiteError` if a proxy or certificate variable is unusable; its message shows no address, which may
+    contain a password.
+    """
     import httpx2
 
-    require_way_out(name)
     package, _, kind = named.partition(".")
     library = import_module(package)
     http = library.DefaultAsyncHttpxClient if kind.startswith("Async") else library.DefaultHttpxClient
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
+    try:
+        connections = http_client(http, limits=limits)
+    except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
+        why = shortened(str(error)) if isinstance(error, ImportError | OSError) else "an address is none"
+        raise PrerequisiteError(
+            f"{name} cannot be called with the network settings of the environment: {why}. Correct or unset "
+            "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE."
+        ) from None
     return getattr(library, kind)(
         api_key=key or "none",
         base_url=url,
         max_retries=0,
         timeout=httpx2.Timeout(timeout, connect=min(10.0, timeout), read=silence),
-        http_client=http_client(http, limits=limits),
+        http_client=connections,
     )
 
 
@@ -210,11 +202,11 @@ def http_client(kind: type[Form], **options: Any) -> Form:
 
 
 @contextmanager
-def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iterator[None]:
+def as_faults(client: ModuleType, *, url: str, key: str, silence: float, option: str = "timeout") -> Iterator[None]:
     """Turn every error that a client raises in the block into a `ModelFault` that does not contain the key.
 
     `client` is the module whose errors these are (`openai` or `anthropic`), `silence` the longest wait for a piece of
-    the reply, in seconds.
+    the reply, in seconds, which the `option` of a spec sets.
     """
     import httpx2
 
@@ -224,7 +216,7 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
     except raised.APITimeoutError as error:
         if isinstance(error.__cause__, httpx2.ConnectTimeout):
             raise ModelFault(Fault("connection", _safe(unconnected(url), key))) from None
-        raise ModelFault(Fault("timeout", _safe(str(error), key))) from None
+        raise ModelFault(too_slow(f"nothing more within {silence:g} s", option)) from None
     except raised.APIStatusError as error:
         after, date = (error.response.headers.get(name) for name in ("retry-after", "date"))
         words = _safe(_words(error), key)
@@ -237,11 +229,16 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
         raise ModelFault(Fault("connection", _safe(words, key))) from None
     # Clients wrap what goes wrong before a reply begins, but not what breaks a reply off.
     except httpx2.TimeoutException:
-        raise ModelFault(Fault("timeout", f"nothing more within {silence:g} s")) from None
+        raise ModelFault(too_slow(f"nothing more within {silence:g} s", option)) from None
     except httpx2.TransportError as error:
         raise ModelFault(Fault("connection", _safe(f"{url}: {error}", key))) from None
     except (raised.APIError, ValueError, RecursionError) as error:  # the last one: JSON that is nested too deeply
         raise ModelFault(Fault("malformed", _safe(str(error), key))) from None
+
+
+def too_slow(problem: str, option: str) -> Fault:
+    """Return the fault of a reply that did not come in time; the `option` of a spec, "" for none, waits longer."""
+    return Fault("timeout", f"{problem} ({option}=SECONDS in its spec waits longer)" if option else problem)
 
 
 def read_as(form: type[Form], reply: object, *, what: str) -> Form:

@@ -22,7 +22,6 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
-from urllib.parse import urlencode
 
 import msgspec
 
@@ -30,12 +29,12 @@ from mage_es.engine.agents.skill_discovery import ontology_brief
 from mage_es.engine.benchmarks.registry import title, with_own_models
 from mage_es.engine.briefs import OntologyReply, TaskTypesReply
 from mage_es.engine.config import Config
-from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.embedders.registry import metered, open_embedder
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.retrying import DEFAULT_RETRIES
 from mage_es.engine.providers.estimate import estimate
-from mage_es.engine.providers.llamacpp import LlamaCpp, Took
-from mage_es.engine.providers.served import TIMEOUT_S, ListedModels, ServedModel, trial_cost
+from mage_es.engine.providers.llamacpp import LlamaCpp
+from mage_es.engine.providers.served import ServedModel, trial_cost
 from mage_es.engine.rules.task_types import BATCH, task_types_brief
 from mage_es.engine.run.directory import FLOOR_MIB, age, list_runs
 from mage_es.engine.run.pricing import Prices
@@ -71,7 +70,7 @@ _LEAST_BRIEF = 4_000
 """Tokens of the shortest brief with room for one whole question, its reply and the instruction."""
 _SHORTER, _BRIEFS = ", or make --max-tokens or --bundle smaller", "; briefs are cut to what there is room for"
 _QUIET = "thinking=off (or a number of tokens, as in thinking=1000) in its spec"
-REMEDIES: Mapping[str, str] = {
+FAULTS: Mapping[str, str] = {
     "connection": "Start the server, or correct its address (base_url).",
     "timeout": "Wait until the server has loaded its model, or correct its address (base_url).",
     "denied": "Check the key in the environment variable {key} and its permissions.",
@@ -80,16 +79,26 @@ REMEDIES: Mapping[str, str] = {
     "too_long": "Set a longer context in its spec, or shorten the prompts: --bundle shows fewer memories.",
     "malformed": "Correct the address (base_url); most servers expect it to end in /v1.",
     "rejected": "Fix what the provider complains about; for a server without typed replies, set structured=none.",
-    "truncated": "Raise the learner's --max-tokens, set {quiet}, or serve it with a longer context.",
-    "looped": "Set the learner's --answer-temperature to 0.7, or choose a larger model.",
-    "empty": "Set {quiet}, or serve it without the parser that takes its answer for thinking.",
-    "refused": "Choose a model that answers it.",
-    "unread": "It does not end as the prompt asks. Choose a larger model, or a task with a plainer answer.",
-    "formless": "Use a server that enforces response_format, or try structured=json_object in its spec.",
-    "unlisted": "List the answers there can be: --labels {labels}",
-    "again": "A run asks twice for such a reply. To ask once, set {quiet}.",
 }
-
+"""How to fix what keeps a model from replying, by the kind of fault (engine/seams/faults.py)."""
+REPLIES: Mapping[str, tuple[str, str]] = {
+    "truncated": ("was cut", f"Raise the learner's --max-tokens, set {_QUIET}, or serve it with a longer context."),
+    "looped": ("repeats itself", "Set the learner's --answer-temperature to 0.7, or choose a larger model."),
+    "empty": (
+        "has no text (stop reason {stop})",
+        f"Set {_QUIET}, or serve it without the parser that takes its answer for thinking.",
+    ),
+    "refused": ("refuses the first prompt", "Choose a model that answers it."),
+    "unread": ("", "It does not end as the prompt asks. Choose a larger model, or a task with a plainer answer."),
+    "formless": (
+        ", inside free text",
+        "Use a server that enforces response_format, or try structured=json_object in its spec.",
+    ),
+    "unlisted": ("; it is none of the answers of these tasks", "List the answers there can be: --labels {labels}"),
+    "again": ("; the first was no answer", f"A run asks twice for such a reply. To ask once, set {_QUIET}."),
+    "fine": ("", ""),
+}
+"""What is said of a reply, and how to get a better one: first the reasons for which it counts as no answer."""
 
 CheckState = Literal["ok", "optional", "failed"]
 
@@ -122,23 +131,15 @@ class FirstPrompt(NamedTuple):
     labels: Collection[str] = ()
 
 
-def diagnose(
-    config: Config,
-    *,
-    runs_dir: Path,
-    data_dir: Path | None,
-    clock: Callable[[], int],
-    calls: bool = True,
-) -> Diagnosis:
+def diagnose(config: Config, *, runs_dir: Path, data_dir: Path | None, now: int, calls: bool = True) -> Diagnosis:
     """Check everything, the tasks and the configured models first.
 
-    `runs_dir` may not exist yet; `clock` returns microseconds since 1970; `calls`: remote providers may be asked.
+    `runs_dir` may not exist yet; `now` is in microseconds since 1970; `calls`: remote providers may be asked.
     """
     config = with_own_models(config)
     about_tasks, report, world = tasks(config, data_dir)
-    asking = models(config, world, data_dir=data_dir, calls=calls)
-    vectors = embedder(config.embedder, calls=calls)
-    return Diagnosis(checks=(about_tasks, *asking, *vectors, *machine(runs_dir, clock())), tasks=report)
+    asking = (*models(config, world, data_dir=data_dir, calls=calls), *embedder(config.embedder, calls=calls))
+    return Diagnosis(checks=(about_tasks, *asking, *machine(runs_dir, now)), tasks=report)
 
 
 def asked(config: Config) -> list[str]:
@@ -179,28 +180,28 @@ def models(
             yield _problem(f"{tier} model", error, f"Choose another with --{tier}.")
             continue
         yield DoctorCheck(f"{tier} model", "ok", model.name)
-        if calls and isinstance(model, ServedModel | LlamaCpp):
+        if calls and isinstance(model, TriedModel):
             first = first or first_prompts(config, world)
             yield from trial(model, tier, config, first[tier])
-            if isinstance(model, LlamaCpp) and (took := model.took).written_s:
-                speed = f"{took.read / took.read_s:,.0f} tokens a second in, {took.written / took.written_s:,.0f} out"
-                threads = f"threads={model.loading.threads}, slots={model.loading.slots}"
-                yield DoctorCheck(f"{tier} speed", "ok", f"{speed} ({threads})")
-                if world:
-                    yield DoctorCheck(f"{tier} time", "ok", _time(took, tier, config, data_dir))
+            if isinstance(model, LlamaCpp) and model.took.written_s:
+                yield from _pace(model, tier, config if world else None, data_dir)
 
 
-def _time(took: Took, tier: Tier, config: Config, data_dir: Path | None) -> str:
-    """Return how long a run takes at the pace of a model's trial."""
-    usages = estimate(config, data_dir=data_dir, workers=1, prices=Prices()).tiers
-    run = next(each for each in usages if each.tier == tier)
-    calls = run.calls.expected
-    # The length of its first replies, before it has seen any case, and of usual replies to these questions.
-    replies = sorted((took.written / took.calls, run.output_tokens.expected / max(1.0, calls)))
-    reading, writing = took.read_s / took.read, took.written_s / took.written
-    least, most = ((run.input_tokens.expected * reading + calls * reply * writing) / 60 for reply in replies)
-    length = f"{calls:,.0f} calls with replies of {replies[0]:.0f} to {replies[1]:.0f} tokens"
-    return f"about {least:,.0f} to {most:,.0f} minutes for {length}, in {config.iterations} iterations without exams"
+def _pace(model: LlamaCpp, tier: Tier, config: Config | None, data_dir: Path | None) -> Iterator[DoctorCheck]:
+    """Say how fast a model was in its trial and how long a run of this configuration takes at that pace."""
+    took, threads = model.took, f"threads={model.loading.threads}, slots={model.loading.slots}"
+    speed = f"{took.read / took.read_s:,.0f} tokens a second in, {took.written / took.written_s:,.0f} out"
+    yield DoctorCheck(f"{tier} speed", "ok", f"{speed} ({threads})")
+    if config:
+        usages = estimate(config, data_dir=data_dir, workers=1, prices=Prices()).tiers
+        run = next(each for each in usages if each.tier == tier)
+        calls, reading = run.calls.expected, run.input_tokens.expected * took.read_s / took.read
+        # The length of its first replies, before it has seen any case, and of usual replies to these questions.
+        replies = sorted((took.written / took.calls, run.output_tokens.expected / max(1.0, calls)))
+        least, most = ((reading + calls * reply * took.written_s / took.written) / 60 for reply in replies)
+        length = f"{calls:,.0f} calls with replies of {replies[0]:.0f} to {replies[1]:.0f} tokens"
+        minutes, number = f"about {least:,.0f} to {most:,.0f} minutes", config.iterations
+        yield DoctorCheck(f"{tier} time", "ok", f"{minutes} for {length}, in {number} iterations without exams")
 
 
 def first_prompts(config: Config, world: World | None) -> Mapping[Tier, Sequence[FirstPrompt]]:
@@ -254,44 +255,46 @@ def trial(model: TriedModel, tier: Tier, config: Config, first: Sequence[FirstPr
     """Check the model of a tier: is it served, is its context long enough, and how does it reply to its first
     prompts?"""
     if isinstance(model, LlamaCpp):
-        yield _context(model.spec, tier, config, model.loading.context, model.loading.trained)
+        context, trained = model.loading.context, model.loading.trained
     else:
-        name, listed = f"{tier} endpoint", ListedModels({})
-        try:
-            listed = model.listed()
-        except ModelFault as error:
-            if error.fault.kind != "missing":
-                yield _fault(name, model, error.fault)
-                return
-            yield DoctorCheck(name, "ok", f"{model.url} does not list its models")
-        else:
-            if (found := listed.find(model.spec.model)) is None:
-                detail = f"{model.url} does not serve {model.spec.model}.{listed.nearest(model.spec.model)}"
-                yield DoctorCheck(name, "failed", detail, "Correct the model's name, or serve that model.")
-                return
-            yield DoctorCheck(name, "ok", f"{model.url} serves {found}")
-        trained = listed.context(model.spec.model)
-        if context := model.spec.whole("context", 0) or trained:
-            yield _context(model.spec, tier, config, context, trained)
-    tried = asyncio.run(_replies(model, first))
-    if came := [reply for _, replies in tried for reply in replies if isinstance(reply, Completion)]:
+        endpoint, trained = _endpoint(model, f"{tier} endpoint")
+        yield endpoint
+        if endpoint.state != "ok":
+            return
+        context = model.spec.whole("context", 0) or trained
+    if context:
+        yield _context(model.spec, tier, config, context, trained)
+    tried = asyncio.run(_replies(model, [prompt.request for prompt in first]))
+    if came := [reply for replies in tried for reply in replies if isinstance(reply, Completion)]:
         yield DoctorCheck(f"{tier} trial", "ok", trial_cost(came))
-    for number, (prompt, replies) in enumerate(tried, start=1):
+    for number, (prompt, (*before, last)) in enumerate(zip(first, tried, strict=False), start=1):
         name = f"{tier} reply" if len(first) == 1 else f"{tier} reply {number}"
-        last = replies[-1]
-        yield _fault(name, model, last) if isinstance(last, Fault) else _outcome(name, prompt, last, len(replies) > 1)
+        yield _fault(name, model, last) if isinstance(last, Fault) else _outcome(name, prompt, last, bool(before))
 
 
-async def _replies(
-    model: TriedModel, first: Sequence[FirstPrompt]
-) -> list[tuple[FirstPrompt, list[Completion | Fault]]]:
-    """Return what came of the first prompts, up to one that fails."""
-    tried = list[tuple[FirstPrompt, list[Completion | Fault]]]()
+def _endpoint(model: ServedModel, name: str) -> tuple[DoctorCheck, int]:
+    """Check that a server has a model; return also the context that it lists, 0 if it does not say."""
+    wanted = model.spec.model
     try:
-        for prompt in first:
-            again: Request | None = prompt.request
+        listed = model.listed()
+    except ModelFault as error:
+        return _fault(name, model, error.fault), 0
+    if not listed.contexts:
+        return DoctorCheck(name, "ok", f"{model.url} does not list its models"), 0
+    if (name_there := listed.find(wanted)) is None:
+        detail = f"{model.url} does not serve {wanted}.{listed.nearest(wanted)}"
+        return DoctorCheck(name, "failed", detail, "Correct the model's name, or serve that model."), 0
+    return DoctorCheck(name, "ok", f"{model.url} serves {name_there}"), listed.context(wanted)
+
+
+async def _replies(model: TriedModel, requests: Sequence[Request]) -> list[list[Completion | Fault]]:
+    """Return what came of each request, and of its second attempt if a run would make one, up to one that fails."""
+    tried = list[list[Completion | Fault]]()
+    try:
+        for request in requests:
+            again: Request | None = request
             said = list[Completion | Fault]()
-            tried.append((prompt, said))
+            tried.append(said)
             while again and len(said) < 2:
                 try:
                     said.append(reply := await model.complete(again))
@@ -310,46 +313,37 @@ async def _replies(
 def _outcome(name: str, first: FirstPrompt, reply: Completion, is_second: bool) -> DoctorCheck:
     """Judge the last reply to a first prompt."""
     size = f"{reply.output_tokens} tokens, {reply.thinking_tokens} of them thinking"
-    wrong = {
-        "truncated": "was cut",
-        "looped": "repeats itself",
-        "empty": f"has no text (stop reason {reply.stop_reason})",
-        "refused": "refuses the first prompt",
-    }
     if reason := reason_of(reply):
+        words, remedy = REPLIES[reason]
         option = ("answer_temperature", "0.7") if reason == "looped" else None
-        return DoctorCheck(name, "failed", f"its reply {wrong[reason]}: {size}", _remedy(reason), option)
-    if not (answer := first.read(reply.text)):
+        return DoctorCheck(name, "failed", f"its reply {words.format(stop=reply.stop_reason)}: {size}", remedy, option)
+    answer, is_typed, labels = first.read(reply.text), bool(first.request.reply_schema), ",".join(sorted(first.labels))
+    if not answer:
         detail = f"whole ({size}), but without an answer that can be read: ...{shortened(reply.text[-60:])!r}"
-        return DoctorCheck(name, "optional", detail, _remedy("formless" if first.request.reply_schema else "unread"))
+        return DoctorCheck(name, "optional", detail, REPLIES["formless" if is_typed else "unread"][1])
     mark = {True: ", right", False: ", wrong", None: ""}[first.score(reply.text)]
-    detail = f"whole: {size}; its answer: {shortened(answer)[:60]}{mark}"
     if first.labels and answer.casefold() not in {label.casefold() for label in first.labels}:
-        labels = ",".join(sorted(first.labels))
-        remedy = _remedy("unlisted", labels=shlex.quote(labels))
-        detail = f"{detail}; it is none of the answers of these tasks"
-        return DoctorCheck(name, "optional", detail, remedy, ("labels", labels))
-    if first.request.reply_schema and not reply.text.lstrip().startswith("{"):
-        return DoctorCheck(name, "optional", f"{detail}, inside free text", _remedy("formless"))
-    if is_second:
-        return DoctorCheck(name, "optional", f"{detail}; the first was no answer", _remedy("again"))
-    return DoctorCheck(name, "ok", detail)
-
-
-def _remedy(kind: str, **words: str) -> str:
-    return REMEDIES.get(kind, REMEDIES["rejected"]).format(quiet=_QUIET, **words)
+        kind = "unlisted"
+    elif is_typed and not reply.text.lstrip().startswith("{"):
+        kind = "formless"
+    else:
+        kind = "again" if is_second else "fine"
+    words, remedy = REPLIES[kind]
+    detail = f"whole: {size}; its answer: {shortened(answer)[:60]}{mark}{words}"
+    option = ("labels", labels) if kind == "unlisted" else None
+    return DoctorCheck(name, "optional" if remedy else "ok", detail, remedy.format(labels=shlex.quote(labels)), option)
 
 
 def _fault(name: str, model: TriedModel, fault: Fault) -> DoctorCheck:
     key = model.spec.options.get("key_env", getattr(model, "KEY", ""))
-    state: CheckState = "optional" if fault.kind == "busy" else "failed"
-    return DoctorCheck(name, state, fault.message, _remedy(fault.kind, key=key))
+    remedy = FAULTS.get(fault.kind, FAULTS["rejected"]).format(key=key)
+    return DoctorCheck(name, "optional" if fault.kind == "busy" else "failed", fault.message, remedy)
 
 
-def _problem(name: str, error: MageError, otherwise: str) -> DoctorCheck:
+def _problem(name: str, problem: object, otherwise: str) -> DoctorCheck:
     """Return a failed check, whose remedy is the command that one of our messages recommends, if it has one."""
-    way = re.search(r"(python -m pip install |export |mage-es fetch ).*", str(error))
-    lines = [line.removesuffix(".") for line in str(error).splitlines()]  # one for each row of a file
+    way = re.search(r"(python -m pip install |export |mage-es fetch ).*", str(problem))
+    lines = [line.removesuffix(".") for line in str(problem).splitlines()]  # one for each row of a file
     return DoctorCheck(name, "failed", f"{'. '.join(lines)}.", way[0] if way else otherwise)
 
 
@@ -369,6 +363,9 @@ def _context(spec: ModelSpec, tier: Tier, config: Config, context: int, listed: 
     if listed and context > listed:
         remedy = f"Set context={listed} in the spec, or serve the model with a longer context."
         return DoctorCheck(name, "failed", f"context={context}, but the provider serves {listed}", remedy)
+    shown = f"{context} tokens; a reply takes up to {reply}, a full prompt about {prompt}"
+    if context >= needed:
+        return DoctorCheck(name, "ok", shown)
     if listed >= needed:
         how = f"Set context={needed} in the spec: the provider serves {listed}"
     elif spec.provider in ("anthropic", "llamacpp"):
@@ -376,35 +373,30 @@ def _context(spec: ModelSpec, tier: Tier, config: Config, context: int, listed: 
     else:
         server = f"vLLM: --max-model-len {needed}; Ollama: OLLAMA_CONTEXT_LENGTH={needed}, and context={needed}"
         how = f"Serve the model with a longer context ({server} in the spec)"
-    state: CheckState = "ok" if context >= needed else "failed" if context <= least else "optional"
-    shown = f"{context} tokens; a reply takes up to {reply}, a full prompt about {prompt}"
-    return DoctorCheck(name, state, shown, "" if state == "ok" else f"{how}{or_else}.")
+    return DoctorCheck(name, "failed" if context <= least else "optional", shown, f"{how}{or_else}.")
 
 
-def embedder(given: str, *, calls: bool) -> Iterator[DoctorCheck]:
+def embedder(spec: str, *, calls: bool) -> Iterator[DoctorCheck]:
     """Check that the embedder embeds a text; for a served one, also that its tokens are counted."""
-    text, remedy = given, "Choose another with --embedder."
-    if given.startswith("openai/"):
-        if not calls:
-            yield DoctorCheck("embedder", "ok", f"{given}, not asked")
-            return
-        if "timeout=" not in given:  # an option given twice is an error
-            text += ("&" if "?" in given else "?") + urlencode({"timeout": f"{TIMEOUT_S:g}"})
-        remedy = "Correct name, key or address; the server must offer /v1/embeddings (vLLM: --runner pooling)."
+    is_served = bool(metered(spec))
+    if is_served and not calls:
+        yield DoctorCheck("embedder", "ok", f"{spec}, not asked")
+        return
     try:
-        opened = open_embedder(text, retry_policy=DEFAULT_RETRIES._replace(attempts=1))
+        opened = open_embedder(spec, retry_policy=DEFAULT_RETRIES._replace(attempts=1))
         dimensions = opened.encode(["a question"]).shape[1]
     except MageError as error:
-        problem = str(error).replace(text, given).partition(". Check the key")[0]
-        yield _problem("embedder", MageError(problem), remedy)
+        server = "Correct name, key or address; the server must offer /v1/embeddings (vLLM: --runner pooling)."
+        problem = str(error).partition(". Check the key")[0]
+        yield _problem("embedder", problem, server if is_served else "Choose another with --embedder.")
         return
-    yield DoctorCheck("embedder", "ok", f"{given}, {dimensions} dimensions, {opened.sha256[:16]}")
+    yield DoctorCheck("embedder", "ok", f"{spec}, {dimensions} dimensions, {opened.sha256[:16]}")
     if isinstance(opened, Metered):
         attempts = opened.meter.read()
-        texts, told = sum(each.texts for each in attempts), sum(each.input_tokens for each in attempts)
-        state: CheckState = "ok" if told else "optional"
-        remedy = "" if told else "Limit calls (--max-calls) rather than dollars; both are recorded either way."
-        yield DoctorCheck("embedder tokens", state, f"{told} reported for {texts} texts", remedy)
+        texts, tokens = sum(each.texts for each in attempts), sum(each.input_tokens for each in attempts)
+        remedy = "" if tokens else "Limit calls (--max-calls) rather than dollars; both are recorded either way."
+        state: CheckState = "ok" if tokens else "optional"
+        yield DoctorCheck("embedder tokens", state, f"{tokens} reported for {texts} texts", remedy)
 
 
 def machine(runs_dir: Path, now: int) -> Iterator[DoctorCheck]:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from mage_es.engine.embedders.served import Embedded
 from mage_es.engine.providers.clients import (
@@ -56,14 +54,12 @@ class EmbeddingsEndpoint:
         return Embedded(_vectors(reply, len(texts)), _tokens(reply))
 
 
-def _vectors(reply: Any, count: int) -> NDArray[np.float64]:
+def _vectors(reply: Any, count: int) -> Sequence[Sequence[float]]:
+    """Return the embeddings in the order of the texts, as they came. Raises `ModelFault`."""
     rows = getattr(reply, "data", None)
     if not isinstance(rows, list) or sorted(getattr(row, "index", -1) for row in rows) != list(range(count)):
         raise ModelFault(Fault("malformed", f"the reply has not one embedding for each of {count} texts"))
-    try:
-        return np.array([row.embedding for row in sorted(rows, key=lambda row: row.index)], dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ModelFault(Fault("malformed", "an embedding is no list of numbers")) from None
+    return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
 
 
 def _tokens(reply: Any) -> int:

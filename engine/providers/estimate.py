@@ -19,14 +19,14 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from mage_es.engine.agents.skill_discovery import TEMPLATES
@@ -37,9 +37,8 @@ from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.embedders.served import Embedded, ServedEmbedder
 from mage_es.engine.models.registry import Models, check_models, open_model
-from mage_es.engine.rules.rotation import ACTIONS, SWITCHED_OFF, with_companions
+from mage_es.engine.rules.rotation import ACTIONS, SWITCHED_OFF, action_of, with_companions
 from mage_es.engine.run.directory import find_run
-from mage_es.engine.run.frames import frames
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request
@@ -48,8 +47,6 @@ from mage_es.engine.session.call import MOST_REPAIRS
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import Tier
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -78,6 +75,12 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     rehearsed: int
     tiers: tuple[TierEstimate, ...]
 
+    @property
+    def usd(self) -> Bounds | None:
+        """The dollars of all tiers, None if a price is unknown."""
+        known = [msgspec.structs.astuple(tier.usd) for tier in self.tiers if tier.usd]
+        return Bounds(*map(sum, zip(*known, strict=True))) if len(known) == len(self.tiers) else None
+
 
 Amounts = NDArray[np.float64]
 """The low, the expected and the high value of an amount."""
@@ -87,17 +90,7 @@ _REPLY_TOKENS, _DIRECT_TOKENS = 250, 10
 """Tokens of a worked answer to a school problem with its reasoning, and of a bare answer."""
 _THOUGHT_TOKENS = 900
 """Median tokens that a small model thinks about such a problem."""
-_QUESTION = ("iteration", "purpose", "question_id")
-_READS: Reads = {
-    v.QuestionPlanned: (*_QUESTION, "routing_arm"),
-    v.AnswerJudged: ("iteration",),
-    v.EmbeddingCalled: ("iteration", "input_tokens"),
-    v.ActionTaken: ("iteration", "action", "outcome"),
-}
-_Log = Mapping[type[v.Event], pl.DataFrame]
-"""The events of a rehearsal, each with its weight: how many iterations of the run its own stands for."""
-_ONE = pl.lit(1.0)
-_IN_EVOLVE = pl.col("purpose").is_in([template for template, _ in TEMPLATES.values()])
+_IN_EVOLVE = {template for template, _ in TEMPLATES.values()}
 
 
 class _Rejecting:
@@ -125,6 +118,29 @@ class _Taken(NamedTuple):
     fixed: float = 0.0
 
 
+class _Rehearsal:
+    """What a rehearsal recorded; an event counts as often as its iteration stands for one of the run."""
+
+    def __init__(self, reader: LogReader, config: Config, iterations: int) -> None:
+        self.of, self._requests = reader.of, Requests(reader)
+        self.config, self.iterations = config, iterations
+        self._weights = {k: (config.iterations - 2) / (iterations - 2) for k in range(1, iterations - 1)}
+
+    def total(self, events: Iterable[Any], amount: Callable[[Any], float] = lambda event: 1.0) -> float:
+        """Return an amount of these events, by default their number, in the whole run."""
+        return sum(amount(event) * self._weights.get(event.iteration, 1.0) for event in events)
+
+    def calls(self, tier: str) -> list[v.ModelCalled]:
+        return [call for call in self.of(v.ModelCalled) if call.tier == tier]
+
+    def sent(self, call: v.ModelCalled) -> Request:
+        return self._requests.request(call.sent) or Request(prompt="")
+
+    def prompt(self, call: v.ModelCalled) -> int:
+        """Return the characters of a call's prompt."""
+        return len(self.sent(call).text) + len(self.sent(call).reply_schema)
+
+
 def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Prices, batches: bool = False) -> Estimate:
     """Return what a run of this configuration will take, with or without batches. Only embedded models are called.
 
@@ -134,145 +150,132 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
     """
     config = with_own_models(config)
     check_models(execution=config.execution, guidance=config.guidance, judge=config.judge)
-    own, rehearsed = own_models(config.benchmark), min(config.iterations, len(ACTIONS) + 2)
+    own, iterations = own_models(config.benchmark), min(config.iterations, len(ACTIONS) + 2)
     models = Models(
         open_model(own.execution, "execution"),
         open_model(own.guidance, "guidance"),
         _Rejecting() if config.judge else None,
         ServedEmbedder(config.embedder, _Characters()) if metered(config.embedder) else None,
     )
-    short = {"iterations": rehearsed, "early_stopping": False, "judge": "", "teacher_sees": "solutions"}
+    short = {"iterations": iterations, "early_stopping": False, "judge": "", "teacher_sees": "solutions"}
     # Whether corrections are asked for depends on what the real teacher sees.
     short["cases"] = config.cases and config.teacher_sees != "errors"
     changed, how = msgspec.structs.replace(models.named_in(config), **short), Runtime(workers=workers)
     with TemporaryDirectory() as folder:
         evolve(changed, runs_dir=folder, data_dir=data_dir, runtime=how, run_id="rehearsal", models=models)
-        reader = LogReader(find_run(Path(folder), "rehearsal").log_path)
-        read: _Log = {v.ModelCalled: _calls(reader), **frames(reader, _READS)}
-    between = pl.when(pl.col("iteration").is_between(1, rehearsed - 2)).then(
-        (config.iterations - 2) / max(1, rehearsed - 2)
-    )
-    log = {kind: rows.with_columns(weight=between.otherwise(1.0)) for kind, rows in read.items()}
-    taken = {
-        "execution": _asked(log, "execution", config.execution, own.execution, _answering(log)),
-        "guidance": _asked(log, "guidance", config.guidance, own.guidance, _guiding(log, config)),
-        "judge": _judging(log, config.judge) if config.judge else None,
-        "embedder": _embedding(log, config.iterations, rehearsed) if models.embedder else None,
-    }
-    batched = {"guidance": _batched(log), "judge": 1.0} if batches else {}
-    tiers = (
-        _priced(tier, getattr(config, tier), each, prices, batched.get(tier, 0.0))
-        for tier, each in taken.items()
-        if each
-    )
-    return Estimate(benchmark=config.benchmark, iterations=config.iterations, rehearsed=rehearsed, tiers=tuple(tiers))
+        past = _Rehearsal(LogReader(find_run(Path(folder), "rehearsal").log_path), config, iterations)
+        taken = {
+            "execution": _asked(past, "execution", config.execution == own.execution, _answering(past)),
+            "guidance": _asked(past, "guidance", config.guidance == own.guidance, _guiding(past)),
+            **({"judge": _judging(past)} if config.judge else {}),
+            **({"embedder": _embedding(past)} if models.embedder else {}),
+        }
+        batched = {"guidance": _batched(past), "judge": 1.0} if batches else {}
+    tiers = (_priced(tier, getattr(config, tier), each, prices, batched.get(tier, 0.0)) for tier, each in taken.items())
+    return Estimate(benchmark=config.benchmark, iterations=config.iterations, rehearsed=iterations, tiers=tuple(tiers))
 
 
-def _calls(reader: LogReader) -> pl.DataFrame:
-    """Return the calls with the characters of prompt, system message and reply, and the most tokens of the reply."""
-    requests, rows = Requests(reader), list[dict[str, object]]()
-    for call in reader.of(v.ModelCalled):
-        sent = requests.request(call.sent) or Request(prompt="")
-        row = {name: getattr(call, name) for name in ("iteration", "tier", "purpose", "input_tokens", "output_tokens")}
-        lengths = {"prompt": len(sent.text + sent.reply_schema), "system": len(sent.system), "reply": len(call.text)}
-        rows.append({**row, **lengths, "most": sent.max_tokens, "question_id": call.about.split("/")[0]})
-    return pl.DataFrame(rows)
+def _answering(past: _Rehearsal) -> Amounts:
+    planned, calls = list(past.of(v.QuestionPlanned)), past.calls("execution")
+    longest = max(Counter(map(_question, calls)).values(), default=1)
+    sure = (each for each in planned if each.iteration < 0 or each.purpose in ("fresh", "revisit"))
+    return np.array([past.total(sure), past.total(calls), past.total(planned) * longest])
 
 
-def _total(rows: pl.DataFrame, amount: pl.Expr = _ONE) -> float:
-    """Return an amount of these rows, by default their number, in the whole run."""
-    return float(rows.select((amount * pl.col("weight")).sum()).item())
+def _question(call: v.ModelCalled) -> tuple[int, str, str]:
+    return call.iteration, call.purpose, call.about.partition("/")[0]
 
 
-def _answering(log: _Log) -> Amounts:
-    planned, calls = log[v.QuestionPlanned], log[v.ModelCalled].filter(tier="execution")
-    longest = max(calls.group_by(_QUESTION).len()["len"], default=1)
-    sure = planned.filter((pl.col("iteration") < 0) | pl.col("purpose").is_in(["fresh", "revisit"]))
-    return np.array([_total(sure), _total(calls), _total(planned) * longest])
-
-
-def _guiding(log: _Log, config: Config) -> Amounts:
+def _guiding(past: _Rehearsal) -> Amounts:
     """Return at least what is asked outside EVOLVE, at most every request of EVOLVE too, all with all their repairs."""
-    calls = log[v.ModelCalled].filter(tier="guidance")
-    asking = set(log[v.ActionTaken].filter(pl.col("outcome") != SWITCHED_OFF)["action"])
-    turns = (name for k in range(config.iterations) for name in with_companions(ACTIONS[k % len(ACTIONS)]))
-    sure, actions = _total(calls.filter(~_IN_EVOLVE)), sum(name in asking for name in turns)
-    return np.array([sure, _total(calls), (1 + MOST_REPAIRS) * (sure + config.targets * actions)])
+    calls, config = past.calls("guidance"), past.config
+    asking = {taken.action for taken in past.of(v.ActionTaken) if taken.outcome != SWITCHED_OFF}
+    actions = sum(name in asking for k in range(config.iterations) for name in with_companions(action_of(k)))
+    sure = past.total(call for call in calls if call.purpose not in _IN_EVOLVE)
+    return np.array([sure, past.total(calls), (1 + MOST_REPAIRS) * (sure + config.targets * actions)])
 
 
-def _batched(log: _Log) -> float:
+def _batched(past: _Rehearsal) -> float:
     """Return EVOLVE's share of the guidance tokens: its calls go in batches."""
-    calls, tokens = log[v.ModelCalled].filter(tier="guidance"), pl.col("input_tokens") + pl.col("output_tokens")
-    return _total(calls.filter(_IN_EVOLVE), tokens) / max(1.0, _total(calls, tokens))
+
+    def tokens(call: v.ModelCalled) -> int:
+        return call.input_tokens + call.output_tokens
+
+    calls = past.calls("guidance")
+    in_evolve = past.total((call for call in calls if call.purpose in _IN_EVOLVE), tokens)
+    return in_evolve / max(1.0, past.total(calls, tokens))
 
 
-def _asked(log: _Log, tier: Tier, model: str, own: str, calls: Amounts) -> _Taken:
+def _asked(past: _Rehearsal, tier: str, is_own: bool, calls: Amounts) -> _Taken:
     """Return the tokens of so many calls: as counted for the benchmark's own model, else judging by their lengths."""
-    direct = log[v.QuestionPlanned].filter(routing_arm="direct").select(*_QUESTION, usual=_DIRECT_TOKENS).unique()
-    made = log[v.ModelCalled].filter(tier=tier).join(direct, on=_QUESTION, how="left")
-    sums = {name: _total(made, pl.col(name)) for name in ("prompt", "system", "reply", "input_tokens", "output_tokens")}
-    number = max(1.0, _total(made))
-    given, said = (np.full(3, sums[name]) for name in ("input_tokens", "output_tokens"))
-    if model != own:
-        given, said = sums["prompt"] / _CHARACTERS, sums["reply"] / _CHARACTERS
-        most, usual = RAISE * _total(made, pl.col("most")), _total(made, pl.col("usual").fill_null(_REPLY_TOKENS))
-        said[1] = max(said[1], min(most, usual)) + _thought(model) * _total(made)
+    made, number = past.calls(tier), max(1.0, past.total(past.calls(tier)))
+    prompts, replies = past.total(made, past.prompt), past.total(made, lambda call: len(call.text))
+    tokens, written = (
+        past.total(made, lambda call: call.input_tokens),
+        past.total(made, lambda call: call.output_tokens),
+    )
+    given, said = np.full(3, tokens), np.full(3, written)
+    if not is_own:
+        given, said = prompts / _CHARACTERS, replies / _CHARACTERS
+        planned = past.of(v.QuestionPlanned)
+        direct = {(p.iteration, p.purpose, p.question_id) for p in planned if p.routing_arm == "direct"}
+        most = RAISE * past.total(made, lambda call: past.sent(call).max_tokens)
+        usual = past.total(made, lambda call: _DIRECT_TOKENS if _question(call) in direct else _REPLY_TOKENS)
+        said[1] = max(said[1], min(most, usual)) + _thought(past, tier) * past.total(made)
         said[2] = max(most, said[1])
     # Prompts grow with what is learned: at most all are as long as those of the iteration with the longest.
-    lengths = made.filter(pl.col("iteration") >= 0).group_by("iteration").agg(pl.col("input_tokens").mean())
-    mean = sums["input_tokens"] / number
-    given[2] *= max(1.0, max(lengths["input_tokens"], default=mean) / mean) if mean else 1.0
-    return _Taken(calls, given * calls / number, said * calls / number, sums["system"] / max(1.0, sums["prompt"]))
+    each = [[call.input_tokens for call in made if call.iteration == k] for k in range(past.iterations)]
+    if tokens:
+        means = [sum(lengths) / len(lengths) for lengths in each if lengths]
+        given[2] *= max(1.0, max(means, default=0.0) * number / tokens)
+    fixed = past.total(made, lambda call: len(past.sent(call).system)) / max(1.0, prompts)
+    return _Taken(calls, given * calls / number, said * calls / number, fixed)
 
 
-def _thought(model: str) -> int:
-    """Return the tokens that a model is told to think in a reply."""
-    thinking = parse_spec(model).thinking()
+def _thought(past: _Rehearsal, tier: str) -> int:
+    """Return the tokens that a tier's model is told to think in a reply."""
+    thinking = parse_spec(getattr(past.config, tier)).thinking()
     return thinking if isinstance(thinking, int) else _THOUGHT_TOKENS * (thinking == "on")
 
 
-def _judging(log: _Log, model: str) -> _Taken:
+def _judging(past: _Rehearsal) -> _Taken:
     """Return the calls about answers that the rule does not accept; at most one per answer, with all its repairs."""
-    made = log[v.ModelCalled].filter(tier="judge")
-    calls = np.array([0, _total(made), _total(log[v.AnswerJudged]) * (1 + MOST_REPAIRS) * (len(made) > 0)])
-    prompt, reply = made["prompt"].sum() / max(1, len(made)), [20.0, 80.0 + _thought(model), RAISE * MAX_TOKENS]
-    return _Taken(calls, prompt / _CHARACTERS * calls, np.array(reply) * calls, fixed=1.0)
+    made = past.calls("judge")
+    most = past.total(past.of(v.AnswerJudged)) * (1 + MOST_REPAIRS) * bool(made)
+    calls, prompt = np.array([0, past.total(made), most]), sum(map(past.prompt, made)) / max(1, len(made))
+    reply = np.array([20.0, 80.0 + _thought(past, "judge"), RAISE * MAX_TOKENS])
+    return _Taken(calls, prompt / _CHARACTERS * calls, reply * calls, fixed=1.0)
 
 
-def _embedding(log: _Log, iterations: int, rehearsed: int) -> _Taken:
+def _embedding(past: _Rehearsal) -> _Taken:
     """Return what the rehearsal embeds, which does not depend on the embedder, with the bounds if each iteration takes
     as little as the least rehearsed one, or as much as the largest."""
-    made = log[v.EmbeddingCalled]
-    sums = made.group_by("iteration").agg(pl.len(), pl.col("input_tokens").sum())
-    each = (
-        pl.DataFrame({"iteration": range(-1, rehearsed)}).join(sums, "iteration", "left").fill_null(0).sort("iteration")
-    )
+    made, run = list(past.of(v.EmbeddingCalled)), past.config.iterations
 
-    def bounds(name: str, expected: float) -> Amounts:
-        opening, *turns = each[name]
-        return np.array([opening + min(turns) * iterations, expected, opening + max(turns) * iterations])
+    def bounds(amount: Callable[[v.EmbeddingCalled], int]) -> Amounts:
+        sums = Counter[int]()
+        for call in made:
+            sums[call.iteration] += amount(call)
+        turns = [sums[k] for k in range(past.iterations)]
+        return np.array([sums[-1] + min(turns) * run, past.total(made, amount), sums[-1] + max(turns) * run])
 
-    characters = bounds("input_tokens", _total(made, pl.col("input_tokens")))
-    return _Taken(bounds("len", _total(made)), characters / _CHARACTERS, np.zeros(3))
+    characters = bounds(lambda call: call.input_tokens)
+    return _Taken(bounds(lambda call: 1), characters / _CHARACTERS, np.zeros(3))
 
 
 def _priced(tier: str, model: str, taken: _Taken, prices: Prices, batched: float) -> TierEstimate:
     """Price what a tier takes; `batched` is the share of its tokens in batches, which the high estimate repeats."""
-    rate, usd, told = prices.rate(model), None, ""
-    if rate:
+    usd, price = None, ""
+    if rate := prices.rate(model):
         factor = 1.0 - batched * (1.0 - rate.batch)
         each = zip(taken.given, taken.said, (0.0, 0.0, taken.fixed), (factor, factor, 1.0), strict=True)
-        usd = _bounds(
-            rate.cost(given, 0, said, cache_write_tokens=part * given) * times for given, said, part, times in each
+        usd = Bounds(
+            *(float(rate.cost(given, 0, said, cache_write_tokens=part * given) * by) for given, said, part, by in each)
         )
-        told = rate.told
+        price = rate.told
         if batched and rate.batch < 1.0:
-            told += f"; {batched:.0%} of the tokens in batches at {rate.batch:g} of the price"
-    calls, given, said = map(_bounds, taken[:3])
+            price += f"; {batched:.0%} of the tokens in batches at {rate.batch:g} of the price"
+    calls, given, said = (Bounds(*amounts.tolist()) for amounts in taken[:3])
     return TierEstimate(
-        tier=tier, model=model, calls=calls, input_tokens=given, output_tokens=said, usd=usd, price=told
+        tier=tier, model=model, calls=calls, input_tokens=given, output_tokens=said, usd=usd, price=price
     )
-
-
-def _bounds(amounts: Iterable[float]) -> Bounds:
-    return Bounds(*map(float, amounts))

@@ -2,7 +2,9 @@
 
 Rules
     - The client makes one attempt: engine/models/retrying.py makes the others, so that each is recorded.
-    - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold up a call for ever.
+    - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold up a call for ever. The
+      connection is then closed before the next attempt: no call is open twice, though a server that does not notice
+      goes on with what is no longer wanted.
     - The models of a server are asked for in one request of at most `TIMEOUT_S` seconds, without retries. The key is
       cut out of every message before it is shown.
 """
@@ -10,27 +12,23 @@ Rules
 from __future__ import annotations
 
 import asyncio
+import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
-import msgspec
-
 from mage_es.engine.providers.clients import (
-    PAGE,
     TIMEOUT,
     as_faults,
     client_of,
-    http_client,
-    is_page,
     key_of,
     require_package,
-    unconnected,
+    too_slow,
     without_key,
 )
-from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened
+from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Preflight, Request
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError, nearest
@@ -56,7 +54,7 @@ class ListedModels(NamedTuple):
         return self.contexts.get(self.find(model) or "", 0)
 
     def nearest(self, model: str) -> str:
-        return nearest(model, list(self.contexts)[:200])
+        return nearest(model, list(self.contexts)[:200]) if self.contexts else ""
 
 
 class ServedModel(Preflight, ABC):
@@ -89,75 +87,60 @@ class ServedModel(Preflight, ABC):
             self._client = client_of(f"{self.PACKAGE}.{self.CLIENT}", self.name, url=self.url, key=self.key, **times)
         try:
             async with asyncio.timeout(self._timeout):
-                with as_faults(import_module(self.PACKAGE), url=self.url, key=self.key, silence=self._silence):
+                option = "stall" if self._silence < self._timeout else "timeout"
+                with as_faults(
+                    import_module(self.PACKAGE), url=self.url, key=self.key, silence=self._silence, option=option
+                ):
                     yield self._client
         except TimeoutError:
-            raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
+            raise ModelFault(too_slow(f"no whole reply within {self._timeout:g} s", "timeout")) from None
 
     async def close(self) -> None:
         if self._client is not None:
             await self._client.close()
             self._client = None
 
-    def _headers(self) -> dict[str, str]:
-        """Return what a request for the list of models carries with a key."""
-        return {"authorization": f"Bearer {self.key}"}
-
     def listed(self) -> ListedModels:
-        """Raises `ModelFault`."""
+        """Return what the server lists, which is nothing if it has no such list. Raises `ModelFault`."""
         import httpx2
 
+        named, address = f"{self.PACKAGE}.{self.CLIENT.removeprefix('Async')}", {"url": self.url, "key": self.key}
         try:
-            with http_client(httpx2.Client, timeout=TIMEOUT_S) as client:
-                reply = client.get(self.url + self.LIST, headers=self._headers() if self.key else {})
-            said = without_key(reply.text, self.key)
-            rows = [] if reply.is_error else _rows(msgspec.json.decode(said))
-        except httpx2.ConnectTimeout:
-            raise ModelFault(Fault("connection", shortened(unconnected(self.url)))) from None
-        except httpx2.TimeoutException:
-            raise ModelFault(Fault("timeout", f"{self.url} does not answer within {TIMEOUT_S:g} s")) from None
-        except httpx2.HTTPError as error:
-            raise ModelFault(Fault("connection", without_key(shortened(f"{self.url}: {error}"), self.key))) from None
-        except (ImportError, OSError, httpx2.InvalidURL):
-            told = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE has a value that cannot be used"
-            raise ModelFault(Fault("connection", f"{self.url}: {told}")) from None
-        except (ValueError, msgspec.DecodeError) as error:
-            raise ModelFault(Fault("malformed", f"{self.url} does not speak the protocol: {error}")) from None
-        if reply.is_error:
-            told = PAGE if is_page(reply) else said
-            raise ModelFault(fault_of_status(reply.status_code, f"{reply.status_code}: {told}"))
-        return ListedModels({str(row["id"]): int(row.get("max_model_len") or 0) for row in rows})
+            client = client_of(named, self.name, timeout=TIMEOUT_S, silence=TIMEOUT_S, **address)
+            with client, as_faults(import_module(self.PACKAGE), silence=TIMEOUT_S, option="", **address):
+                reply = client.get(self.LIST, cast_to=httpx2.Response)
+                return ListedModels(_contexts(json.loads(without_key(reply.text, self.key))))
+        except PrerequisiteError as error:  # no client can be made with the environment's proxy
+            raise ModelFault(Fault("connection", str(error))) from None
+        except ModelFault as error:
+            if error.fault.kind == "missing":
+                return ListedModels({})
+            raise
 
     async def require_served(self) -> list[str]:
         """A model missing from the list gets one short request, as some servers answer under any name; the return
         value is what it cost, as no log has it."""
         model, listed = self.spec.model, ListedModels({})
         try:
-            listed = self.listed()
-        except ModelFault as error:
-            if error.fault.kind != "missing":
+            if (listed := self.listed()).find(model) is not None:
                 return []
-        if listed.find(model) is not None:
-            return []
-        try:
             said = await self.complete(Request(prompt=GREETING, max_tokens=16))
         except ModelFault as error:
             if error.fault.kind != "missing":
                 return []
-            names = listed.nearest(model) if listed.contexts else ""
-            hint = names or " Check the model's name and the address (base_url)."
+            hint = listed.nearest(model) or " Check the model's name and the address (base_url)."
             raise PrerequisiteError(f"{self.url} does not serve {model}.{hint} No run was started.") from None
         finally:
             await self.close()
-        names = listed.nearest(model) if listed.contexts else ""
-        return [f"WARNING: {self.url} does not list {model}, but it answers.{names} {trial_cost([said])}"]
+        names, cost = listed.nearest(model), trial_cost([said])
+        return [f"WARNING: {self.url} does not list {model}, but it answers.{names} {cost}"]
 
 
-def _rows(document: Any) -> list[dict[str, Any]]:
+def _contexts(document: Any) -> Mapping[str, int]:
     rows = document.get("data") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
         raise ValueError("its list of models is malformed")
-    return rows
+    return {str(row["id"]): int(row.get("max_model_len") or 0) for row in rows}
 
 
 def trial_cost(replies: Sequence[Completion]) -> str:

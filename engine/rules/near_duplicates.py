@@ -13,7 +13,7 @@ import hashlib
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, pairwise
 from typing import Generic, NamedTuple, TypeVar
@@ -196,7 +196,8 @@ class ExactIndex(Generic[Piece]):
 
     def __init__(self) -> None:
         self._questions: list[frozenset[Piece]] = []
-        self._holders: defaultdict[Piece, list[int]] = defaultdict(list)
+        self._counts = Counter[Piece]()
+        self._listed: tuple[int, Mapping[Piece, Sequence[int]]] = 0, {}
         self._needing: defaultdict[Piece, list[int]] = defaultdict(list)
 
     def __len__(self) -> int:
@@ -204,11 +205,10 @@ class ExactIndex(Generic[Piece]):
 
     def add(self, question: Iterable[Piece]) -> None:
         pieces = frozenset(question)
-        for piece in pieces:
-            self._holders[piece].append(len(self._questions))
+        self._counts.update(pieces)
         # Any text that holds NEAR_DUPLICATE of the pieces has at least one of these, whatever the others are.
         dispensable = len(pieces) - math.ceil(NEAR_DUPLICATE * len(pieces))
-        for piece in sorted(pieces, key=lambda piece: len(self._holders[piece]))[: dispensable + 1]:
+        for piece in sorted(pieces, key=self._counts.__getitem__)[: dispensable + 1]:
             self._needing[piece].append(len(self._questions))
         self._questions.append(pieces)
 
@@ -232,7 +232,19 @@ class ExactIndex(Generic[Piece]):
         return best
 
     def _shared(self, run: Sequence[Piece]) -> Counter[int]:
-        return Counter(place for piece in set(run) for place in self._holders.get(piece, ()))
+        holders = self._holders()
+        return Counter(place for piece in set(run) for place in holders.get(piece, ()))
+
+    def _holders(self) -> Mapping[Piece, Sequence[int]]:
+        """Return the places of the questions that have each shingle."""
+        # For `nearest` alone: a list for each of a million shingles takes longer to make than all that `near` does.
+        if self._listed[0] < len(self._questions):
+            holders = defaultdict[Piece, list[int]](list)
+            for place, question in enumerate(self._questions):
+                for piece in question:
+                    holders[piece].append(place)
+            self._listed = len(self._questions), holders
+        return self._listed[1]
 
 
 def _is_near(run: Sequence[Piece], question: frozenset[Piece], common: int) -> bool:

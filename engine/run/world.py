@@ -17,6 +17,7 @@ from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.commands import Asked
 from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.embedders.registry import PAPER, open_embedder
+from mage_es.engine.embedders.vectors import CheckedEmbedder
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.near_duplicates import LEAST_QUESTIONS
 from mage_es.engine.rules.prompt import Templates, packaged
@@ -157,7 +158,7 @@ def open_world(
         BudgetReached: The budget allows no further call of the embedder.
     """
     config = with_own_models(config)
-    embedder = embedder or open_embedder(config.embedder)
+    embedder = CheckedEmbedder(embedder) if embedder else open_embedder(config.embedder)
     if spending and isinstance(embedder, Metered):
         embedder.meter.charge(spending)
     if parent:
@@ -203,7 +204,8 @@ def reopen_world(
     if embedder is not None and not hasattr(embedder, "dimension"):
         raise UsageError(f"embedder is {embedder!r:.80}: give an object with everything that `mage_es.Embedder` lists.")
     # What `paper` meant then, since what can be loaded may have changed.
-    embedder = embedder or open_embedder(started.embedder if config.embedder == PAPER else config.embedder)
+    name = started.embedder if config.embedder == PAPER else config.embedder
+    embedder = CheckedEmbedder(embedder) if embedder else open_embedder(name)
     opened, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
     committed = list(reader.of(SplitCommitted))
     begun = inheritance(reader)

@@ -83,11 +83,13 @@ class Fault(NamedTuple):
 
 
 class FailedAttempt(NamedTuple):
-    """A failed attempt, the microseconds that it took, and whether the call is lost with it."""
+    """A failed attempt, the microseconds that it took, whether the call is lost with it, and the seconds until its next
+    attempt, which a pause of all calls may make longer; 0 if none follows, or at once."""
 
     fault: Fault
     latency_us: int
     is_lost: bool = False
+    wait_s: float = 0.0
 
 
 class ModelFault(Exception):

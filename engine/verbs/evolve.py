@@ -29,7 +29,13 @@ from mage_es.engine.run.world import first_event, open_world, registered_in
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.decorators import blocking, typed
-from mage_es.engine.verbs.preflight import given_away, require_room, require_served, room_for_briefs
+from mage_es.engine.verbs.preflight import (
+    asks_guidance,
+    given_away,
+    require_room,
+    require_served,
+    room_for_briefs,
+)
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
 from mage_es.events.disk import FileSystem
@@ -150,11 +156,8 @@ async def begin(
         state = fold(LogReader(run.log_path, fs))
         session = Session(run=run, world=world, log=log, state=state, models=opened, runtime=runtime)
         session.registration = registration
-        taught = (
-            []
-            if models or not has_guidance
-            else own_teacher(config, [world.questions[name] for name in world.setting.evolution])
-        )
+        is_taught = has_guidance and not models and asks_guidance(world)
+        taught = own_teacher(config, [world.questions[name] for name in world.setting.evolution]) if is_taught else []
         said = (*tried, *taught, *columns_told(world.benchmark))
         if column_roles_of(world.benchmark):  # a benchmark's own types need no check
             said = (*said, *given_away(config, world.benchmark, world.splits))

@@ -9,6 +9,7 @@ from mage_es.engine.courses import Ask, begin
 from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.routes import ROUTING_ARMS
 from mage_es.engine.rules.splits import Splits
+from mage_es.engine.rules.writings import writings
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.environment import is_sequential
@@ -22,6 +23,11 @@ def room_for_briefs(guidance: Model | None) -> int:
     """Return how many prompt tokens a guidance model has room for besides its reply, 0 if unknown."""
     context = guidance.context() if isinstance(guidance, Preflight) else 0
     return max(1, context - MAX_TOKENS) if context else 0
+
+
+def asks_guidance(world: World) -> bool:
+    """Return whether a run that begins in this world may ask guidance for anything."""
+    return world.typing.is_induced or bool(writings(world.setting, types=len(world.setting.task_types)))
 
 
 async def require_served(models: Models) -> list[str]:

@@ -276,6 +276,8 @@ class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
     final: bool
     """Whether no further attempt at the call follows."""
     latency_us: int = 0
+    wait_us: int = 0
+    """How long the next attempt will wait, or longer if all calls pause; 0 if none follows, or at once."""
     sent: Sent = Sent()
     """The request; empty for the embedder's tier."""
 

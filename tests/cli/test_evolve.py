@@ -19,7 +19,7 @@ from mage_es.engine.benchmarks.tasks import ROLES
 from mage_es.engine.config import configured, parse
 from mage_es.engine.run.world import first_event
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import RunStarted
+from mage_es.events.vocabulary import ModelCalled, RunStarted
 from tests.few_words import IN_A_PROCESS
 
 pytestmark = pytest.mark.slow
@@ -274,6 +274,17 @@ def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_lab
     assert shown.startswith("Look at the last digit.\n\nAnswer the question.")
     lines = 'Finish with one of these lines: "Answer: odd", "Answer: even".'
     assert shown.endswith(f"{lines} Nothing else, no reasoning.")
+
+
+def test_another_guidance_model_is_advised_only_where_guidance_is_asked(mage: Command, empty_folder: Path) -> None:
+    rows = [f"Is {k} odd?,{'odd' if k % 2 else 'even'},parity" for k in range(5, 45)]
+    (empty_folder / "mine.csv").write_text("\n".join(["prompt,label,type", *rows]) + "\n")
+    words = ("--execution", "builtin/analogist", "--iterations", "1", "--pool", "4", "--anchors", "0")
+    for columns, is_asked in (("type", False), ("", True)):  # without types of their own, guidance induces them
+        outcome = mage("evolve", "mine.csv", *words, "--columns", f"task_type={columns}", "--run-id", f"r{is_asked}")
+        calls = LogReader(Path("runs", f"r{is_asked}", "log")).of(ModelCalled)
+        assert any(call.tier == "guidance" for call in calls) is is_asked
+        assert ("--guidance" in outcome.err) is is_asked
 
 
 @pytest.mark.parametrize(

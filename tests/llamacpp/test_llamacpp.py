@@ -309,10 +309,7 @@ def test_with_more_workers_than_slots_the_slots_have_no_pause(tmp_path: Path) ->
 
 def test_the_doctor_tells_the_pace_of_a_model_and_what_a_run_takes(tmp_path: Path) -> None:
     wanted = msgspec.structs.replace(config(tickets(tmp_path), SPEC), anchors=4)
-    found = {
-        check.name: check
-        for check in diagnose(wanted, runs_dir=tmp_path, data_dir=None, clock=lambda: 2 * 10**15).checks
-    }
+    found = {check.name: check for check in diagnose(wanted, runs_dir=tmp_path, data_dir=None, now=2 * 10**15).checks}
     assert "tokens a second in" in found["execution speed"].detail and "slots=1" in found["execution speed"].detail
     assert "minutes for" in found["execution time"].detail and "1 iterations" in found["execution time"].detail
     assert found["execution context"].detail.startswith("1024 tokens")

@@ -89,10 +89,16 @@ class Told(NamedTuple):
 
 
 def told_by(
-    questions: Mapping[str, Question], splits: Splits, *, task_types: str, is_type_asked: bool = False
+    questions: Mapping[str, Question],
+    splits: Splits,
+    *,
+    task_types: str,
+    is_type_asked: bool = False,
+    only_leaks: bool = False,
 ) -> list[Told]:
     """Return what task types, ids and the split reveal about the answers: leaks first, the most certain at the top.
-    `task_types` is what the types in use are made from, as a run records it (`task_type_source`).
+    `task_types` is what the types in use are made from, as a run records it (`task_type_source`). With `only_leaks`,
+    what gives nothing away may have a smaller `plain`: texts are embedded only where they could clear a suspicion.
     """
     known, guarded = _drawn(questions, splits.evolution), _drawn(questions, (*splits.anchors, *splits.held_out))
     if not known or not guarded:
@@ -100,12 +106,12 @@ def told_by(
     exam = _drawn(questions, splits.held_out)
     found = [_by_split(known, exam)] if exam else []
     if task_types == "metadata" and not is_type_asked:
-        by_value = _by_value("task type", known, guarded, lambda question: question.task_type)
-        by_copy = _by_copy("task type, which holds it", [*known, *guarded], lambda question: question.task_type)
+        by_value = _by_value("task type", known, guarded, lambda q: q.task_type, only_leaks)
+        by_copy = _by_copy("task type, which holds it", [*known, *guarded], lambda q: q.task_type)
         found.append(by_copy if by_copy.is_leak and not by_value.is_leak else by_value)
     if not is_type_asked and not all(_BY_PLACE.fullmatch(question.id) for question in known):
-        found.append(_by_value("id", known, guarded, lambda question: _DIGITS.sub("#", question.id)))
-        found.append(_by_copy("id, which holds it", [*known, *guarded], lambda question: question.id))
+        found.append(_by_value("id", known, guarded, lambda q: _DIGITS.sub("#", q.id), only_leaks))
+        found.append(_by_copy("id, which holds it", [*known, *guarded], lambda q: q.id))
     return sorted(found, key=lambda told: (not told.is_leak, told.p))
 
 
@@ -113,7 +119,8 @@ def target_leaks(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[
     """Return a sentence for each thing that gives answers away in this split, with what to do about it."""
     questions = {question.id: question for question in all_questions(benchmark)}
     types = benchmark.task_type_source if config.task_types == "benchmark" else "input"
-    found = told_by(questions, splits, task_types=types, is_type_asked=traits_of(benchmark).is_type_asked)
+    asked = traits_of(benchmark).is_type_asked
+    found = told_by(questions, splits, task_types=types, is_type_asked=asked, only_leaks=True)
     is_own = bool(column_roles_of(benchmark))
     return tuple(warning(told, is_own=is_own) for told in found if told.is_leak)
 
@@ -159,15 +166,23 @@ def _drawn(questions: Mapping[str, Question], names: Sequence[str]) -> list[Ques
 
 
 def _by_value(
-    what: str, known: Sequence[Question], guarded: Sequence[Question], value_of: Callable[[Question], str]
+    what: str,
+    known: Sequence[Question],
+    guarded: Sequence[Question],
+    value_of: Callable[[Question], str],
+    only_leaks: bool,
 ) -> Told:
     """Return what a value of a question reveals, learned on evolution, or else on the other side."""
-    there = _tried(what, known, guarded, value_of)
-    # What texts suggest only makes a leak smaller: without a leak, texts need not be compared.
-    if there.is_leak or not _tried(what, guarded, known, value_of, is_text_compared=False).is_leak:
-        return there
-    back = _tried(what, guarded, known, value_of)
-    return back._replace(on="anchors and held-out", tried="evolution") if back.is_leak else there
+
+    def tried(learned: Sequence[Question], asked: Sequence[Question], *, is_text_compared: bool) -> Told:
+        found = _tried(what, learned, asked, value_of, is_text_compared=is_text_compared)
+        # What texts suggest only makes a leak smaller: without a leak, texts need not be compared.
+        is_suspect = found.is_leak and not is_text_compared
+        return _tried(what, learned, asked, value_of, is_text_compared=True) if is_suspect else found
+
+    there = tried(known, guarded, is_text_compared=not only_leaks)
+    back = there if there.is_leak else tried(guarded, known, is_text_compared=False)
+    return there if there.is_leak or not back.is_leak else back._replace(on="anchors and held-out", tried="evolution")
 
 
 def _tried(
@@ -176,13 +191,13 @@ def _tried(
     asked: Sequence[Question],
     value_of: Callable[[Question], str],
     *,
-    is_text_compared: bool = True,
+    is_text_compared: bool,
 ) -> Told:
     answers: dict[str, Counter[str]] = {}
     for question in known:
         answers.setdefault(value_of(question), Counter())[_answer(question)] += 1
     commonest = {value: _commonest(counted) for value, counted in answers.items()}
-    usual = _commonest(sum(answers.values(), Counter()))
+    usual = _commonest(Counter(map(_answer, known)))
     suggested = [usual] * len(asked)
     if is_text_compared and len(commonest) > 1:
         embedder = HashEmbedder()

@@ -57,8 +57,7 @@ def doctor(
     config = settings.config(benchmark="wordmath")
     if calls and (remote := asked(config)):
         out.say(f"Asking {', '.join(remote)}: a run's first prompts, which may take minutes (--no-calls skips it).\n")
-    places = {"runs_dir": settings.runs_dir, "data_dir": settings.data_dir}
-    found = diagnose(config, **places, clock=clock, calls=calls)
+    found = diagnose(config, runs_dir=settings.runs_dir, data_dir=settings.data_dir, now=clock(), calls=calls)
     named = settings.entries["benchmark"].value
     tasks = found.tasks if named else None
     rows = [(check.name, _WORDS[check.state], check.detail) for check in found.checks]

@@ -11,34 +11,28 @@ from mage_es.cli.settings import Settings
 from mage_es.engine.config import Config
 
 if TYPE_CHECKING:
-    from mage_es.engine.providers.estimate import Estimate, TierEstimate
+    from mage_es.engine.providers.estimate import Bounds, Estimate
 
 
 def rehearsed(config: Config, settings: Settings) -> tuple[Estimate, TextTable, str]:
-    """Return the estimate, its table, and where its prices are from."""
+    """Return the estimate, its table (tier by tier, with the dollars of all in the last row), and where its prices are
+    from."""
     from mage_es.engine.providers.estimate import estimate
 
     found = estimate(
         config, data_dir=settings.data_dir, workers=settings.workers, prices=settings.prices(), batches=settings.batches
     )
-    prices = (f"{tier.tier}: {tier.price or 'no known price for ' + tier.model}" for tier in found.tiers)
-    return found, _estimates(found), "Prices: " + "; ".join(prices)
-
-
-def _estimates(estimate: Estimate) -> TextTable:
-    """Return what a run will take, tier by tier, as low, expected and high; the last row is the total in dollars."""
     rows = []
-    for tier in estimate.tiers:
-        amounts = (("calls", tier.calls), ("input", tier.input_tokens), ("output", tier.output_tokens))
-        rows += [(tier.tier, tier.model, name, *(f"{each:,.0f}" for each in astuple(of))) for name, of in amounts]
-        rows.append((tier.tier, tier.model, "dollars", *_dollars([tier])))
-    rows.append(("all", "", "dollars", *_dollars(list(estimate.tiers))))
-    title = f"{estimate.iterations} iterations of {estimate.benchmark}, estimated from {estimate.rehearsed} rehearsed"
-    return TextTable(title, ("tier", "model", "amount", "low", "expected", "high"), rows)
+    for tier in found.tiers:
+        amounts = {"calls": tier.calls, "input": tier.input_tokens, "output": tier.output_tokens}
+        rows += [(tier.tier, tier.model, name, *_shown(amount, ",.0f")) for name, amount in amounts.items()]
+        rows.append((tier.tier, tier.model, "dollars", *_shown(tier.usd, ",.2f")))
+    rows.append(("all", "", "dollars", *_shown(found.usd, ",.2f")))
+    title = f"{found.iterations} iterations of {found.benchmark}, estimated from {found.rehearsed} rehearsed"
+    prices = (f"{tier.tier}: {tier.price or 'no known price for ' + tier.model}" for tier in found.tiers)
+    table = TextTable(title, ("tier", "model", "amount", "low", "expected", "high"), rows)
+    return found, table, "Prices: " + "; ".join(prices)
 
 
-def _dollars(tiers: list[TierEstimate]) -> tuple[str, ...]:
-    known = [astuple(tier.usd) for tier in tiers if tier.usd is not None]
-    if len(known) < len(tiers):
-        return ("unpriced",) * 3
-    return tuple(f"{sum(each):,.2f}" for each in zip(*known, strict=True))
+def _shown(amount: Bounds | None, form: str) -> tuple[str, ...]:
+    return tuple(format(each, form) for each in astuple(amount)) if amount else ("unpriced",) * 3

@@ -190,8 +190,7 @@ def _forecast(config: Config, settings: Settings, *, exams: int) -> tuple[float,
     prices = settings.prices()
     found = verb("estimate")(config, data_dir=settings.data_dir, workers=settings.workers, prices=prices)
     calls: dict[str, float] = {tier.tier: tier.calls.expected for tier in found.tiers}
-    usd = [tier.usd.expected for tier in found.tiers if tier.usd is not None]
-    dollars = sum(usd) if len(usd) == len(found.tiers) else float("nan")
+    dollars = found.usd.expected if found.usd else float("nan")
     return calls["execution"] + exams * config.held_out, calls["guidance"], dollars
 
 

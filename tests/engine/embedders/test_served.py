@@ -91,6 +91,23 @@ def test_a_vector_that_is_none_is_malformed(numbers: list[float]) -> None:
             served(server)
 
 
+@pytest.mark.parametrize(
+    ("second", "problem"),
+    [
+        ([1.0] * 127 + [float("inf")], "holds numbers that are not finite"),
+        ([], "is empty"),
+        ([1.0] * 127, "has 127 numbers and not 128"),
+    ],
+)
+def test_the_text_whose_vector_is_none_is_named_by_its_number(second: list[float], problem: str) -> None:
+    with provider() as server:
+        embedder = served(server)
+        server.embed = lambda texts: [[1.0] * 128, second, [1.0] * 128]
+        told = f"embedder openai/embed.* failed: the embedding of text 2 of 3 {problem}.* run the command again"
+        with pytest.raises(PrerequisiteError, match=told):
+            embedder.encode(["a", "b", "c"])
+
+
 def test_a_server_that_asks_for_more_than_an_hour_ends_the_command_with_the_time_that_it_names() -> None:
     heard, purse = list[EmbeddingAttempt](), Purse()
     with provider() as server:
@@ -108,7 +125,7 @@ def test_vectors_that_change_their_length_on_the_way_are_refused() -> None:
     with provider() as server:
         embedder = served(server)
         server.embed = lambda texts: [[1.0] * 127 for _ in texts]
-        with pytest.raises(PrerequisiteError, match="not 128 numbers"):
+        with pytest.raises(PrerequisiteError, match="127 numbers and not 128"):
             embedder.encode(["a"])
 
 
@@ -191,6 +208,8 @@ def test_the_attempt_with_which_a_call_is_given_up_is_metered_as_its_last() -> N
             embedder.encode(["a"])
     lost = [attempt.failed.is_lost for attempt in heard if attempt.failed]
     assert lost == [False] * (QUICK.attempts - 1) + [True, True]
+    waits = [attempt.failed.wait_s > 0 for attempt in heard if attempt.failed]
+    assert waits == [not is_lost for is_lost in lost]
 
 
 def test_a_toll_that_refuses_ends_the_command_and_nobody_is_asked() -> None:

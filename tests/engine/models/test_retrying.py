@@ -156,24 +156,41 @@ def test_no_more_calls_are_in_flight_than_allowed_and_a_busy_provider_gets_fewer
     assert busy.calls == 6
 
 
+class Asking:
+    """A model that asks for a wait before it answers."""
+
+    name = "scripted/asking"
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    async def complete(self, request: Request) -> Completion:
+        self.times.append(asyncio.get_running_loop().time())
+        if len(self.times) == 1:
+            raise ModelFault(Fault("busy", "later", 429, retry_after=0.2))
+        return REPLY
+
+
 def test_the_wait_is_at_least_what_the_provider_asked_for() -> None:
-    class Asking:
-        name = "scripted/asking"
-
-        def __init__(self) -> None:
-            self.times: list[float] = []
-
-        async def complete(self, request: Request) -> Completion:
-            self.times.append(asyncio.get_running_loop().time())
-            if len(self.times) == 1:
-                raise ModelFault(Fault("busy", "later", 429, retry_after=0.2))
-            return REPLY
-
     model = Asking()
     asyncio.run(
         RetryingClient(model, connections=1, retry_policy=QUICK).complete(Request(prompt="?"), report=lambda f: None)
     )
     assert model.times[1] - model.times[0] >= 0.2
+
+
+def test_a_failed_attempt_tells_the_wait_that_follows_it() -> None:
+    def waits(model: Scripted | Asking, attempts: int = 4) -> list[float]:
+        reported, policy = list[FailedAttempt](), QUICK._replace(first_wait_s=0.5, attempts=attempts, clock=Virtual())
+        with suppress(Unanswered, ProviderDown):
+            client = RetryingClient(model, connections=1, retry_policy=policy)
+            asyncio.run(client.complete(Request(prompt="?"), report=reported.append))
+        return [failed.wait_s for failed in reported]
+
+    [asked] = waits(Asking())
+    assert 0.2 <= asked <= 0.2 + QUICK.longest_wait_s
+    assert all(0 < wait <= QUICK.longest_wait_s for wait in waits(Scripted(iter(["busy"] * 3))))
+    assert waits(Scripted(iter(["denied"]))) == [0.0]
 
 
 @pytest.mark.parametrize("kind", ["timeout", "server", "busy"])

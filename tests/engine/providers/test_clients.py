@@ -10,12 +10,14 @@ from typing import Any
 import httpx2
 import pytest
 
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.retrying import RetryingClient, RetryPolicy, Unanswered
 from mage_es.engine.providers import clients
 from mage_es.engine.providers.anthropic_api import Anthropic
 from mage_es.engine.providers.clients import as_faults, key_of
 from mage_es.engine.providers.embeddings import EmbeddingsEndpoint
 from mage_es.engine.providers.openai_compatible import OpenAICompatible
-from mage_es.engine.seams.faults import Fault, ModelFault
+from mage_es.engine.seams.faults import FailedAttempt, Fault, ModelFault
 from mage_es.engine.seams.model import Request
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.events.errors import PrerequisiteError
@@ -50,7 +52,7 @@ def fault_of(client: Any, error: Exception) -> Fault:
 @pytest.mark.parametrize(
     ("made", "kind", "says"),
     [
-        (lambda client: client.APITimeoutError(REQUEST), "timeout", "timed out"),
+        (lambda client: client.APITimeoutError(REQUEST), "timeout", "nothing more within 3 s (timeout=SECONDS in its"),
         (lambda client: client.APIConnectionError(request=REQUEST), "connection", "http://there: "),
         (lambda client: httpx2.ReadTimeout("slow"), "timeout", "nothing more within 3 s"),
         (lambda client: httpx2.ReadError(f"reset {KEY}"), "connection", "http://there: reset [key]"),
@@ -211,3 +213,38 @@ def test_no_redirect_is_followed_and_no_size_or_encoding_is_believed(
             asyncio.run(once())
     assert (raised.value.fault.kind, says in raised.value.fault.message) == (kind, True), raised.value.fault
     assert [said.headers["accept-encoding"] for said in asked] == ["identity"]
+
+
+@pytest.mark.parametrize("spec", ["openai/g?timeout=0.2", "openai/g?stream=on&stall=0.2", "anthropic/g?timeout=0.2"])
+def test_a_call_that_takes_too_long_is_closed_before_it_is_sent_again_and_says_which_option_waits_longer(
+    spec: str,
+) -> None:
+    seen, failed, served = list[str](), list[FailedAttempt](), asyncio.Semaphore(0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        seen.append("sent")
+        await reader.read()  # until the other side closes
+        seen.append("closed")
+        writer.close()
+        await writer.wait_closed()
+        served.release()
+
+    async def ask() -> None:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            model = open_model(f"{spec}&base_url={url}", "guidance")
+            twice = RetryPolicy(attempts=2, first_wait_s=0.01)
+            client = RetryingClient(model, connections=2, retry_policy=twice)
+            with pytest.raises(Unanswered):
+                await client.complete(Request(prompt="?"), report=failed.append)
+            await client.aclose()
+            for _ in range(2):
+                await served.acquire()
+
+    asyncio.run(ask())
+    assert seen[:3] == ["sent", "closed", "sent"]
+    [first] = failed
+    assert first.fault.message.endswith(
+        f"({'stall' if 'stall' in spec else 'timeout'}=SECONDS in its spec waits longer)"
+    )

@@ -16,9 +16,7 @@ NOW = int(datetime(2026, 11, 20, tzinfo=UTC).timestamp() * 1e6)
 
 @pytest.mark.slow
 def test_a_healthy_machine_has_no_failed_check(tmp_path: Path) -> None:
-    found = doctor.diagnose(
-        Config(benchmark="wordmath"), runs_dir=tmp_path / "runs", data_dir=None, clock=lambda: NOW
-    ).checks
+    found = doctor.diagnose(Config(benchmark="wordmath"), runs_dir=tmp_path / "runs", data_dir=None, now=NOW).checks
     assert [finding for finding in found if finding.state == "failed"] == []
     assert {"tasks", "mage-es", "execution model", "embedder", "runs folder", "clock"} <= {
         finding.name for finding in found
@@ -28,7 +26,7 @@ def test_a_healthy_machine_has_no_failed_check(tmp_path: Path) -> None:
 
 def test_whatever_is_not_in_order_says_how_to_mend_it(tmp_path: Path) -> None:
     config = Config(benchmark="gsm8k", execution="builtin/analogue", embedder="hsah")
-    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=tmp_path, clock=lambda: 0).checks
+    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=tmp_path, now=0).checks
     wrong = {finding.name: finding for finding in found if finding.state != "ok"}
     assert {"tasks", "execution model", "embedder", "clock"} <= set(wrong)
     assert all(finding.remedy for finding in wrong.values())
@@ -39,7 +37,7 @@ def test_whatever_is_not_in_order_says_how_to_mend_it(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_is_configured_comes_first(tmp_path: Path) -> None:
     config = Config(benchmark="wordmath", execution="openai/exec?base_url=http://127.0.0.1:9/v1")
-    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=None, clock=lambda: NOW).checks
+    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=None, now=NOW).checks
     assert [each.name for each in found[:3]] == ["tasks", "execution model", "execution endpoint"]
 
 

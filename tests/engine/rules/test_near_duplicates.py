@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from random import Random
 
 import pytest
@@ -119,3 +120,13 @@ def test_two_forms_that_share_a_type_evenly_are_both_its_form() -> None:
     other = FORM.replace("taxi", "bus").replace("Answer whether", "Say if")
     found = common_shingles([[f"{form} {n},{n}" for n in range(20) for form in (FORM, other)]])
     assert found == {*shingle_run(FORM), *shingle_run(other)}
+
+
+def test_words_that_no_two_texts_share_cost_no_list_each() -> None:
+    texts = [" ".join(f"{place}x{word}" for word in range(200)) for place in range(50)]
+    index: ExactIndex[str] = ExactIndex()
+    before = len(gc.get_objects())
+    for text in texts:
+        index.add(shingle_run(text))
+    assert len(gc.get_objects()) - before < 50 * 200 / 2
+    assert index.nearest(shingle_run(texts[7])) == (1.0, 7)

@@ -426,6 +426,14 @@ def test_another_packages_embedder_is_opened_by_its_name(install: Install) -> No
     assert open_embedder("letters/latin").encode(["abc"]).shape == (1, 26)
 
 
+def test_no_vector_of_another_packages_broken_embedder_reaches_the_log(install: Install, tmp_path: Path) -> None:
+    broken = PARTS.replace("return np.eye(26", "return np.nan * np.eye(26")
+    install(broken, group="embedders", letters="my_plugin:Letters")
+    with pytest.raises(PrerequisiteError, match="letters/latin is broken: the embedding of text 1 of"):
+        evolve(Config(benchmark="wordmath", embedder="letters/latin", iterations=1, pool=4), runs_dir=tmp_path)
+    assert not list(LogReader(find_run(tmp_path, "wordmath-s42-001").log_path).of(MemoryAppended))
+
+
 def test_a_run_is_verified_without_the_package_of_its_embedder(install: Install, tmp_path: Path) -> None:
     install(PARTS, group="embedders", letters="my_plugin:Letters")
     sizes = {"iterations": 1, "pool": 4, "held_out": 2, "anchors": 2}

@@ -143,6 +143,7 @@ def test_every_failed_attempt_is_on_record_before_the_next_and_none_twice(tmp_pa
     assert fallen and len(failed) == len(fallen)
     assert len(failed) + len(called) == both.execution.calls + both.guidance.calls
     assert {(e.fault, e.status, e.problem, e.final) for e in failed} == {("server", 500, "fell over", False)}
+    assert all(0 < failure.wait_us <= QUICK.longest_wait_s * 1e6 for failure in failed)
     seen = {(e.iteration, e.purpose, e.about, e.attempt, e.tier, e.tries) for e in failed}
     assert len(seen) == len(failed)
     assert not events(run, AnswerUnanswered)

@@ -14,6 +14,7 @@ from mage_es.engine.benchmarks.tasks.benchmark import given_tasks
 from mage_es.engine.config import Config
 from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.world import divide
+from tests.counting import calls_of
 from tests.evolutions.test_nine import DATA
 
 Row = Mapping[str, Any]
@@ -71,6 +72,22 @@ def test_types_that_say_nothing_of_the_label_are_no_leak() -> None:
     draw = random.Random(1)
     for _ in range(5):
         assert leaks([{**labelled(draw, k), "task_type": draw.choice("xyz")} for k in range(200)]) == set()
+
+
+def test_long_texts_cost_nothing_where_neither_types_nor_ids_give_anything_away() -> None:
+    def taken(length: int) -> int:
+        def name(k: int) -> str:
+            return "".join(chr(ord("a") + int(digit)) for digit in f"{k:08}")
+
+        rows = [
+            {"id": name(k), "question": " ".join(name(length * k + place) for place in range(length)), "answer": "yes"}
+            for k in range(100)
+        ]
+        tasks, config = given_tasks("mine", rows), Config(benchmark="mine", held_out=1000)
+        splits = divide(config, tasks)
+        return calls_of(lambda: target_leaks(config, tasks, splits))
+
+    assert taken(200) < 1.5 * taken(10)
 
 
 def mixed(draw: random.Random, k: int) -> Row:

@@ -266,7 +266,7 @@ class RetryingClient:
 
     def _raise_unreachable(self, fault: Fault) -> NoReturn:
         raise ProviderDown(
-            f"{self.name}: no model answered within {self.policy.reach_s:g} s. {fault.sentence} Start the server, or "
+            f"{self.name}: no model answered within {self.policy.reach_s:g} s: {fault.sentence} Start the server, or "
             "correct its address; `mage-es doctor` checks it. Everything recorded is kept."
         ) from None
 

@@ -175,7 +175,7 @@ def test_a_second_proxy_is_refused_or_takes_a_name_of_its_own(parent: Run) -> No
     def beside(report: ServeReport) -> None:
         with pytest.raises(RunLocked, match="--run-id"):
             begin(settings)
-        begin(replace(settings, name="other"), begun=seen.append)
+        begin(replace(settings, run_id="other"), begun=seen.append)
 
     first = begin(settings, begun=beside)
     assert [report.runs[0].run_id for report in (first, *seen)] == [f"{parent.id}-served", "other"]

@@ -14,7 +14,7 @@ from mage_es.cli.session import watched
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import benefit, by_kind, episodes, form_in_words
 from mage_es.cli.tables import exam as exam_table
-from mage_es.engine.config import MOST
+from mage_es.engine.config import MOST, SHOWN
 from mage_es.events.errors import BudgetReached, Interrupted
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def examined(report: ExamReport) -> str:
         f"Answered by {report.execution}: {report.execution_calls} execution calls, "
         f"{report.guidance_calls} guidance calls{judge}{embedder}, "
         f"{report.seconds:.1f} s; task types: {report.task_type_source}, "
-        f"the teacher saw {report.teacher_sees}{left}"
+        f"guidance may see {SHOWN[report.teacher_sees]}{left}"
     )
 
 

@@ -35,7 +35,8 @@ def explain(
 def glossary() -> dict[str, str]:
     """Return every word of `GLOSSARY.md` with its meaning."""
     text = Path(__file__).with_name("GLOSSARY.md").read_text("utf-8")
-    return dict(re.findall(r"^- \*\*(.+?)\*\*: (.+)$", text, re.MULTILINE))
+    found = re.findall(r"^- \*\*(.+?)\*\*: (.+(?:\n  .+)*)$", text, re.MULTILINE)
+    return {word: " ".join(meaning.split()) for word, meaning in found}
 
 
 def _plain(word: str) -> str:

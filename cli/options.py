@@ -81,7 +81,7 @@ _METAVARS: Mapping[str, str] = {
     **dict.fromkeys(("execution", "guidance", "judge"), "MODEL"),
     **dict.fromkeys(("runs_dir", "data_dir"), "FOLDER"),
     **dict.fromkeys(("prices", "sign", "serve_keys"), "FILE"),
-    **dict.fromkeys(("by", "serve_name"), "NAME"),
+    **dict.fromkeys(("by", "serve_run_id"), "NAME"),
     **dict.fromkeys(("otel_endpoint", "serve_upstream"), "URL"),
     **dict.fromkeys(("recency_weight", "serve_holdback"), "FRACTION"),
     **{"embedder": "EMBEDDER", "search": "SEARCH", "serve_at": "MARKER", "serve_host": "ADDRESS"},

@@ -39,7 +39,7 @@ _SAID: Mapping[str, tuple[str, str]] = {
     ),
     "test_tasks": (
         "FILE",
-        "A second file (on the hub: a split) that is only examined. [default: three tenths of the tasks]",
+        "A second file (on the hub: a split) that is only examined. [default: about three tenths of the tasks]",
     ),
     "subset": ("NAME", "Configuration of a data set on the hub."),
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mage_es.cli.output import TextTable, counted, percent
+from mage_es.engine.config import SHOWN
 
 if TYPE_CHECKING:
     from mage_es.engine.verbs.agents import MissingGuidance
@@ -61,8 +62,11 @@ def _facts(summary: RunSummary) -> Iterator[str]:
 
 
 def _taught(summary: RunSummary) -> str:
-    is_taught = summary.guidance and not summary.baseline
-    return f", guidance {summary.guidance}, which saw {summary.teacher_sees}" if is_taught else ""
+    if not summary.guidance or summary.baseline:
+        return ""
+    is_asked = any(row.tier == "guidance" for row in summary.ledger)
+    shown = f"shown {SHOWN[summary.teacher_sees]}" if is_asked else "which was asked nothing"
+    return f", guidance {summary.guidance}, {shown}"
 
 
 def _unguided(lost: MissingGuidance) -> str:
@@ -99,7 +103,7 @@ def _noticing(noticing: GuardSensitivity) -> str:
 def iterations(summary: RunSummary) -> TextTable:
     columns = (
         *("iteration", "fresh", "correct", "revisits", "anchors", "guard"),
-        *("successes", "failures", "principles", "calls", "guidance"),
+        *("memories of right", "of missed", "principles", "calls", "guidance"),
     )
     return TextTable(
         f"{summary.measure.capitalize()} per iteration", columns, [_iteration(row) for row in summary.rows]
@@ -164,10 +168,11 @@ def form_in_words(decided: FormDecided | None) -> list[str]:
         "lines": "plain lines",
     }
     chosen, rival = names[decided.form], names[decided.rival]
+    evidence = "no " if decided.won <= decided.lost else "" if decided.form == decided.rival else "not enough "
     return [
         f"Cases are shown as {chosen}: of {decided.pairs} anchors asked in both forms {decided.turns} were right with "
-        f"turns and {decided.tried} with {rival} ({decided.won} won, {decided.lost} lost; p {decided.p_value:.3f} that "
-        f"{rival} are better)."
+        f"turns and {decided.tried} with {rival} ({decided.won} won, {decided.lost} lost): {evidence}evidence that "
+        f"{rival} are better (p {decided.p_value:.3f})."
     ]
 
 
@@ -345,8 +350,8 @@ def replayed(report: ReplayReport) -> str:
 
 
 def memory_sizes(successes: int, failures: int, principles: int) -> str:
-    counts = ((successes, "success memory"), (failures, "failure memory"), (principles, "principle"))
-    return ", ".join(counted(count, noun) for count, noun in counts)
+    """Return how many memories there are by what they are of; a failure memory has the right answer, too."""
+    return f"memories of {successes} right answers and {failures} missed questions, {counted(principles, 'principle')}"
 
 
 def by_kind(counts: Mapping[str, int]) -> str:

@@ -213,6 +213,15 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Ask guidance also for texts that nothing in the run reads (rules/writings.py), so that calls are the paper's."""
 
 
+SHOWN: Mapping[str, str] = {
+    "errors": "no right answers",
+    "model": "the right answers",
+    "answers": "the right answers",
+    "solutions": "the right answers, and solutions where the data has any",
+}
+"""What `teacher_sees` lets guidance see, in words."""
+
+
 def canonical(config: Config) -> str:
     return msgspec.json.encode(config, order="sorted").decode()
 

@@ -17,8 +17,7 @@ def require(holds: object, otherwise: str) -> None:
 
 
 def root(leaf: bytes, index: int, size: int, path: list[str]) -> bytes:
-    """Return the root of a tree of `size` leaves (RFC 6962) that a leaf's path leads to; b"" if the path is too
-    long."""
+    """Return the root of a tree of `size` leaves (RFC 6962) that a leaf's path leads to; b"" if it is too long."""
     if size <= 1 or not path:
         return b"" if path else leaf
     beside, split = b64decode(path[-1]), 1 << (size - 1).bit_length() - 1  # the left side is the full one
@@ -67,4 +66,8 @@ def main(file: str, *keys: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:] or [""])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        print(f"{' '.join(sys.argv[1:2]) or 'No file'}: this is no receipt: {error!r}", file=sys.stderr)
+        sys.exit(2)

@@ -60,14 +60,14 @@ def merge(
     other: Run | Path | str,
     *,
     at: tuple[str, str] = ("latest", "latest"),
-    name: str | None = None,
+    run_id: str | None = None,
     runs_dir: Path | str | None = None,
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
 ) -> MergeReport:
     """Make a run with the memories of two, each at a closed iteration, and return what it took.
 
-    It is called `name`, by default both names together, and is created in the first one's folder unless `runs_dir` is
+    It is called `run_id`, by default both names together, and is created in the first one's folder unless `runs_dir` is
     given. `benchmark` is the object that the runs began with, if they got one from Python.
 
     Raises:
@@ -101,8 +101,8 @@ def merge(
         folder,
         benchmark=title(config.benchmark),
         seed=config.seed,
-        run_id=name or f"{runs[0].id}+{runs[1].id}",
-        option="--name",
+        run_id=run_id or f"{runs[0].id}+{runs[1].id}",
+        option="--run-id",
     )
     with made.begin() as log:
         begin_at_once(made, log, world, merger.parent, is_all=True)

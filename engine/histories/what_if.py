@@ -133,8 +133,10 @@ class WhatIfVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 class WhatIfGuard(msgspec.Struct, frozen=True, kw_only=True):
     """The verdicts that the record answers, out of `snapshots`; `differs` is the first iteration after which the run
-    would have continued differently, and `ends` says why the record answers no further, "" if it answers to the end."""
+    would have continued differently, and `ends` says why the record answers no further, "" if it answers to the end.
+    The guard that would have been compares right answers to these questions (`of`): anchors or fresh questions."""
 
+    of: str
     verdicts: tuple[WhatIfVerdict, ...]
     snapshots: int
     differs: int | None
@@ -504,7 +506,7 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
     last, ends = _limit(reader, begun, other)
     if begun.guard == "paired":
         snapshots = [_with_least(begun, scores, ruling) for ruling in recorded]
-    verdicts = list[WhatIfVerdict]()
+    verdicts, of = list[WhatIfVerdict](), "fresh questions" if other.guard == "paper" else "anchors"
     for ruling in rulings(other, scores, snapshots, accepted):
         k = ruling.judged.decided.iteration
         if last is not None and k > last:
@@ -518,8 +520,8 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
         verdicts.append(_verdict(ruling, other))
         if not ruling.is_same:
             ends = f"after {mark_of(k)} the run would have continued with other slots, and asked something else"
-            return WhatIfGuard(verdicts=tuple(verdicts), snapshots=len(snapshots), differs=k, ends=ends)
-    return WhatIfGuard(verdicts=tuple(verdicts), snapshots=len(snapshots), differs=None, ends=ends)
+            return WhatIfGuard(of=of, verdicts=tuple(verdicts), snapshots=len(snapshots), differs=k, ends=ends)
+    return WhatIfGuard(of=of, verdicts=tuple(verdicts), snapshots=len(snapshots), differs=None, ends=ends)
 
 
 def _with_least(begun: Config, scores: Scores, ruling: Ruling) -> Judged:

@@ -255,7 +255,7 @@ class RetryingClient:
 
     def _unreachable(self, fault: Fault) -> ProviderDown:
         return ProviderDown(
-            f"{self.name}: no model answered within {self.policy.reach_s:g} s. {fault.sentence} Start the server, or "
+            f"{self.name}: no model answered within {self.policy.reach_s:g} s: {fault.sentence} Start the server, or "
             "correct its address; `mage-es doctor` checks it. Everything recorded is kept."
         )
 

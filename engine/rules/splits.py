@@ -96,7 +96,7 @@ def make_splits(
     """Divide a benchmark's questions among evolution, anchors and held-out. [section 4.1, held-out pool]
 
     `anchors` and `held_out` are the sizes wanted: anchors are at most 15 % of the evolution questions, and the exam
-    cannot be larger than the test split: the data's own `test`, or three tenths of the questions if it has none.
+    cannot be larger than the test split: the data's own `test`, or about three tenths of the questions if it has none.
     """
     evolution, test = ([q for q in each if q.id not in past.resembling] for each in (evolution, test))
     parts = (_apart if test else _together)(evolution, test, seed=seed, anchors=anchors, held_out=held_out, past=past)

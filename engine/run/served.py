@@ -17,7 +17,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     """Upstream server, such as https://api.openai.com."""
     at: str = "latest"
     """State to serve: start, iter-9, latest."""
-    name: str = ""
+    run_id: str = ""
     """Run that records the serving. By default it is called RUN-served."""
     learn: Literal["off", "log", "propose"] = "log"
     """Feedback is refused, recorded, or may also propose memories."""

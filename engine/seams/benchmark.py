@@ -72,8 +72,8 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 def is_test(question_id: str) -> bool:
-    """[section 4, STBench, the split] The hash of file and position decides: three tenths are the test split. So the
-    division is the same on every machine, and adding questions does not move others to another split.
+    """[section 4, STBench, the split] The hash of file and position decides: about three tenths are the test split. So
+    the division is the same on every machine, and adding questions does not move others to another split.
     """
     return hash_share(question_id) < TEST_SHARE
 

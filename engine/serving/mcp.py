@@ -49,7 +49,7 @@ from mage_es.engine.served.frozen import FrozenRun, evidence_of, question_of
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.rules.feedback import Feedback
-from mage_es.events.errors import NotFound, UsageError, hidden
+from mage_es.events.errors import NotFound, UsageError, hidden, nearest
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, Trust
 from mage_es.projections.fold import State
@@ -388,6 +388,9 @@ def _convert(arguments: Mapping[str, Any], takes: type[msgspec.Struct]) -> msgsp
     try:
         return msgspec.convert(arguments, takes)
     except msgspec.ValidationError as error:
+        if unknown := sorted(arguments.keys() - {*takes.__struct_fields__}):
+            near = nearest(unknown[0], [*takes.__struct_fields__])
+            raise UsageError(f"There is no argument {unknown[0]!r:.80}.{near}") from error
         raise UsageError(f"The arguments do not fit: {error}.") from error
     except UnicodeEncodeError as error:
         raise UsageError("The arguments are not valid UTF-8 text. Encode them as UTF-8.") from error

@@ -86,7 +86,7 @@ def open_served(
                 log = served.begin(fs, past=parent.past)
         except RunLocked as error:
             raise RunLocked(
-                f"{error} A run is served by one process: send its requests there, or serve with --name OTHER."
+                f"{error} A run is served by one process: send its requests there, or serve with --run-id OTHER."
             ) from None
         undo.callback(log.close)
         if has_begun:
@@ -107,24 +107,24 @@ def _require_same(served: Run, run: Run, at: str) -> None:
         if at != "latest":
             raise UsageError(
                 f"{run.id} is served from its latest state; `--at {at}` is for the run that it was started from. To "
-                f"serve {at} of it, start another: `mage-es serve {run.id} --at {at} --name OTHER`."
+                f"serve {at} of it, start another: `mage-es serve {run.id} --at {at} --run-id OTHER`."
             )
         return
     if begun is None or not begun.is_served or begun.parent != run.id:
         what = f"serves {begun.parent}" if begun and begun.is_served else "is no run that serves another"
-        raise UsageError(f"{served.path} {what}, not {run.id}: choose another name with `--name`.")
+        raise UsageError(f"{served.path} {what}, not {run.id}: choose another name with `--run-id`.")
     if at != "latest":
         reader = LogReader(run.log_path)
         if reader.resolve(at) != reader.resolve(_marker(begun)):
             raise UsageError(
                 f"{served.id} was started at {_marker(begun)} of {run.id}, not at {at}: omit `--at` to continue it, "
-                "or start another one with `--name`."
+                "or start another one with `--run-id`."
             )
         latest = Marker("iteration", max(event.iteration for event in LogReader(served.log_path).of(IterationClosed)))
         if str(latest) != _marker(begun):
             raise UsageError(
                 f"{served.id} was started at {_marker(begun)} and has published since: omit `--at` to continue at "
-                f"{latest}, or serve {at} as it was with `--name OTHER`."
+                f"{latest}, or serve {at} as it was with `--run-id OTHER`."
             )
 
 
@@ -133,7 +133,7 @@ def _require_layout(served: Run, world: World, layout: str) -> None:
     if layout and layout != (now := world.setting.config.form):
         raise UsageError(
             f"{served.id} has shown cases as {now} since it began, and its anchors and exams measure that: omit "
-            "--layout, or start another run with `--name`."
+            "--layout, or start another run with `--run-id`."
         )
 
 

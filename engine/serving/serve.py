@@ -96,7 +96,7 @@ async def aserve(
     from mage_es.engine.serving.server import listening, serve_until
 
     address, keys, host = _address(settings.upstream), Path(settings.keys) if settings.keys else None, settings.host
-    ring, own = read_keys(keys) if keys else None, (run, settings.at, settings.name or None)
+    ring, own = read_keys(keys) if keys else None, (run, settings.at, settings.run_id or None)
     require_local(host, ring)
     opening = {
         "data_dir": data_dir,

@@ -20,6 +20,8 @@ from mage_es.projections.ledger import Usage
 
 _SIZE = 48
 """Bytes of the file: a number and the machine's boot id, padded so that a write replaces the whole content."""
+_BUSY = 75
+"""If all slots are in use at least this percentage of the time, more of them may help."""
 
 
 class CallsInFlight:
@@ -97,11 +99,13 @@ class BusySlots:
             self._calls -= 1
 
     def summary(self, used: Usage) -> str:
-        """Return a sentence about the share of time in which all slots were in use, "" if nothing was answered."""
+        """Return a sentence on whether more workers would help, by the share of time in which all slots were in use; ""
+        if nothing was answered."""
         if not self.busy_s:
             return ""
         busy = 100 * self.busy_s / self.answering_s
-        summary = f"{self.number} calls were in flight in {busy:.0f} % of the time of EVALUATE and exams"
+        more = "may be faster, if the model takes them" if busy >= _BUSY else "would hardly be faster"
+        summary = f"All {self.number} workers waited for the model {busy:.0f} % of the time: more --workers {more}"
         if used.cached_tokens:
             cached = 100 * used.cached_tokens / used.input_tokens
             summary += f"; {cached:.0f} % of the prompt tokens came from a cache"

@@ -154,6 +154,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     share of the execution calls. `unguided` is None if the guidance tier fulfilled every request. `teacher_sees` is
     what that tier was shown of each question: `errors`, `answers` or `solutions`. `recalled` questions to learn from
     and anchors were answered by their nearest cases, without a call.
+
+    As text it is a line or two: what the run is, how far it is, and how much of its last iteration was right.
     """
 
     run_id: str
@@ -193,3 +195,17 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     exams: tuple[ExamRow, ...] = ()
     benefit: tuple[Paired, ...] = ()
     form: FormDecided | None = None
+
+    def __str__(self) -> str:
+        what = f"{self.benchmark}, {self.state}, {self.events} events"
+        done = f"{self.iterations_done} of {self.iterations} iterations"
+        if self.baseline:
+            done = f"baseline {self.baseline}: {self.asked[0]} of {self.asked[1]} right"
+        elif self.rows:
+            last = self.rows[-1]
+            shares = (
+                ("fresh", last.fresh_correct, last.fresh_total),
+                ("anchor", last.anchor_correct, last.anchor_total),
+            )
+            done += "".join(f", {right} of {total} {name} questions right" for name, right, total in shares if total)
+        return "\n".join(line for line in (f"{self.run_id}: {what}", done, self.problem) if line)

@@ -30,7 +30,7 @@ from mage_es.engine.viewing.positions import positions
 from mage_es.engine.viewing.reading import RunReading
 from mage_es.engine.viewing.tables import columns_of, hashed, packed, picked
 from mage_es.engine.viewing.verdict import beside, verdict
-from mage_es.engine.worth.memories import others_of
+from mage_es.engine.worth.memories import others_of, source_of
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import MageError
 from mage_es.events.facts.shapes import shapes_of
@@ -249,7 +249,8 @@ class Viewed:
     def _text(self, name: str, thing: Any) -> dict[str, Any]:
         origin: v.Origin = thing.origin
         seqs = self._life.facts(origin.facts)
-        made = {"writer": origin.writer, "saw": origin.saw, "given_by": origin.by, "facts": seqs}
+        told = {name: getattr(thing, name, "") for name in ("outcome", "kind", "reasoning", "wrong_answer")}
+        made = {"source": source_of({**told, "origin": msgspec.structs.asdict(origin)}), "facts": seqs}
         again = self._reading.again.get(name)
         return {
             "fields": fields_of(thing),

@@ -109,7 +109,7 @@ def _command(reading: RunReading, config: Config, *, name: str, opened: bool) ->
         where = ["--runs-dir", runs] if opened else []
         if is_merged(parent):
             merged = (f"{mark.parent}@iter-{mark.iteration}" for mark in reader.of(v.RunMerged))
-            return shlex.join(["mage-es", "merge", *merged, "--name", name, *where])
+            return shlex.join(["mage-es", "merge", *merged, "--run-id", name, *where])
         marker = "start" if parent.iteration < 0 else f"iter-{parent.iteration}"
         words = ["evolve", "--from", parent.parent, "--at", marker, *where]
         if parent.is_served:

@@ -67,7 +67,8 @@ memories   from | id kind (`success_memory`, `failure_memory/specific`, ..., too
 memory_states  from to | memory (row) status (active superseded quarantined failed pruned older ...) by (row of the
            memory that superseded it, null) met successes failures confidence_micro (the last
            three of patterns, what supports them; else null)
-texts      (row = memory row) fields [[name, text]] writer saw given_by facts [seq] (verdicts and calls it was made of)
+texts      (row = memory row) fields [[name, text]] source (who gave what) facts [seq] (verdicts and
+           calls it was made of)
            missing (how many of them are in a parent's log) shown [asking row; none that was carried] right asked
            coin_right coin_asked left_right left_asked (the last four: of questions where a coin decided; all over the
            whole run) again ({questions pairs won lost points low high p least}: asked once more without it, by

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from mage_es.engine.askings.columns import uses_of
 from mage_es.engine.commands import Curate, Curation
-from mage_es.engine.config import parse
+from mage_es.engine.config import SHOWN, parse
 from mage_es.engine.rules.doubt import why_doubted
 from mage_es.engine.rules.guard import GUARD
+from mage_es.engine.rules.new_memories import CASE
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.reproof import GATE
 from mage_es.engine.rules.setting import Setting
@@ -109,7 +110,7 @@ def reported(
         fields=fields,
         origin=(
             *(f"Learned in the run {run} or one that it continues ({path})" for run, path in learners.items()),
-            *_origin(reader, fields["origin"], list(learners), until=until),
+            *_origin(reader, fields, list(learners), until=until),
         ),
         prompts=len(use.shown),
         right=use.right.correct,
@@ -258,11 +259,25 @@ def _learners(reader: LogReader, item: MemoryItem) -> dict[str, str]:
     return {mark.parent: mark.path for mark in marks if item.memory_id in mark.memory_ids} or {begun.parent: begun.path}
 
 
-def _origin(reader: LogReader, origin: Mapping[str, Any], learners: Sequence[str], *, until: int) -> Iterator[str]:
+def source_of(fields: Mapping[str, Any]) -> str:
+    """Return who gave what of an item: the right answer is the data's, a reply the learner's, a reasoning its
+    writer's."""
+    origin: Mapping[str, Any] = fields["origin"]
+    writer, by, saw = origin["writer"], origin["by"], origin["saw"]
+    given = f", given by {by}" if by else ""
+    if fields.get("outcome") == "failure_memory" and fields.get("kind") == CASE:
+        own = "Its question, right answer and reasoning" if fields["reasoning"] else "Its question and right answer"
+        replied = f"; the wrong answer is the reply of {writer}" if fields["wrong_answer"] and writer else ""
+        return f"{own} are the data's{given}{replied}"
+    if not writer:
+        return f"Written by no model{given}"
+    return f"Written by {writer}, {'from its own replies' if saw == 'nothing' else f'which saw {SHOWN[saw]}'}{given}"
+
+
+def _origin(reader: LogReader, fields: Mapping[str, Any], learners: Sequence[str], *, until: int) -> Iterator[str]:
     """Yield what an item was made from, one line each."""
-    wrote = f"Written by {origin['writer']}" if origin["writer"] else "Written by no model"
-    saw = "from its own replies" if origin["saw"] == "nothing" else f"which saw {origin['saw']}"
-    yield f"{wrote}, {saw}{f', given by {by}' if (by := origin['by']) else ''}; made of:"
+    origin = fields["origin"]
+    yield f"{source_of(fields)}; made of:"
     missing = set(origin["facts"])
     for record in reader.records({AnswerJudged, ModelCalled}, until=until):
         if (fact := record.fact_id.hex()) in missing:

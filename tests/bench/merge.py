@@ -65,7 +65,7 @@ def main() -> None:
     )
     made = Run("merged", folder / "merged")
     if not made.path.exists():
-        merge(one, two, name="merged")
+        merge(one, two, run_id="merged")
     rows = (("nothing", both, "start"), ("one half", one, "latest"), ("the other", two, "latest"))
     print("| who answers | right |\n|---|---|")
     for told, run, at in (*rows, ("both halves merged", made, "latest"), ("one run over both", both, "latest")):

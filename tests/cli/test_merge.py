@@ -14,7 +14,7 @@ from tests.cli.conftest import Command
 @pytest.mark.slow
 def test_two_runs_become_one_and_what_was_taken_is_printed(mage: Command, runs_dir: Path) -> None:
     shutil.copytree(runs_dir / "first", runs_dir / "second")
-    ended = mage("merge", "first", "second@iter-1", "--name", "both")
+    ended = mage("merge", "first", "second@iter-1", "--run-id", "both")
     assert ended.code == 0, ended.err
     head, one, two = ended.out.splitlines()[1:4]
     assert head.startswith("run ") and "left out: question kept back" in head
@@ -43,8 +43,8 @@ def test_what_cannot_be_merged_is_named(mage: Command, runs_dir: Path) -> None:
         (("first", "secnd"), "second"),
         (("first", "second@iter-0/evaluate"), "continues from a closed iteration"),
         (
-            ("first", "second", "--name", "first"),
-            "There is a run 'first' already in runs: choose another name with --name",
+            ("first", "second", "--run-id", "first"),
+            "There is a run 'first' already in runs: choose another name with --run-id",
         ),
         (("first",), "Missing argument"),
     ):

@@ -21,6 +21,13 @@ def test_an_option_states_kind_choices_description_and_default(mage: Callable[..
     assert "--prompt-refinement / --no-prompt-refinement Refine prompt templates" in lines
 
 
+def test_a_new_run_is_named_by_one_option_everywhere_and_the_other_word_leads_to_it(mage: Callable[..., Any]) -> None:
+    for words in (["evolve"], ["fork", "a"], ["merge", "a", "b"], ["serve"], ["mcp"]):
+        asked = mage(*words, "--name", "x")
+        assert asked.code == 2 and "--run-id" in asked.err, words
+        assert "--run-id NAME" in " ".join(mage(words[0], "--help").out.split()), words
+
+
 def test_no_setting_lacks_a_description(mage: Callable[..., Any]) -> None:
     from mage_es.cli.options import descriptions
 

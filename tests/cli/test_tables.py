@@ -25,6 +25,7 @@ from mage_es.engine.verbs.summary import (
 )
 from mage_es.engine.viewing.cli.tables import asked, bundle
 from mage_es.engine.viewing.show import QuestionReport
+from mage_es.events.vocabulary import FormDecided
 
 pytestmark = pytest.mark.slow
 
@@ -92,6 +93,7 @@ EXAM = ExamReport(
     guidance_calls=0,
     seconds=1.25,
     task_type_source="metadata",
+    teacher_sees="answers",
     answers=(("q1", True),),
 )
 
@@ -137,6 +139,61 @@ def test_an_overview_warns_of_guidance_that_never_came_with_numbers_and_reasons(
     ) in told.splitlines()
 
 
+def test_an_overview_says_what_guidance_saw_only_if_it_was_asked() -> None:
+    used = {
+        "iteration": 0,
+        "model": "g",
+        "calls": 1,
+        "failures": 0,
+        "retries": 0,
+        "input_tokens": 1,
+        "cached_tokens": 0,
+    }
+    used |= {"output_tokens": 1, "thinking_tokens": 0, "seconds": 1.0, "usd": None}
+    row = msgspec.convert({"tier": "guidance", "agent": "Navigator", "purpose": "plan", **used}, LedgerRow)
+    unasked = msgspec.structs.replace(summary(), teacher_sees="solutions")
+    assert "guidance builtin/reference, which was asked nothing\n" in tables.overview(unasked)
+    asked_once = msgspec.structs.replace(unasked, ledger=(row,))
+    assert "shown the right answers, and solutions where the data has any\n" in tables.overview(asked_once)
+
+
+def test_memories_are_called_what_they_are_of_and_not_failures() -> None:
+    assert {"memories of right", "of missed"} <= {*tables.iterations(summary()).columns}
+
+
+@pytest.mark.parametrize(
+    ("form", "won", "lost", "said"),
+    [
+        ("turns", 1, 2, ": no evidence that plain lines are better (p 0.500)."),
+        ("turns", 2, 1, ": not enough evidence that plain lines are better (p 0.500)."),
+        ("lines", 9, 0, ": evidence that plain lines are better (p 0.500)."),
+    ],
+)
+def test_a_large_p_reads_as_no_evidence(form: str, won: int, lost: int, said: str) -> None:
+    told = {
+        "iteration": 0,
+        "form": form,
+        "rival": "lines",
+        "pairs": 20,
+        "turns": 9,
+        "tried": 9,
+        "won": won,
+        "lost": lost,
+    }
+    decided = msgspec.convert({**told, "p_value": 0.5}, FormDecided)
+    assert tables.form_in_words(decided)[0].endswith(said)
+
+
+def test_a_summary_as_text_is_a_line_or_two() -> None:
+    assert str(summary()).splitlines() == [
+        "r1: wordmath, finished, 900 events",
+        "1 of 1 iterations, 30 of 60 fresh questions right, 40 of 60 anchor questions right",
+    ]
+    assert str(summary("damaged", "It is cut.")).endswith("\nIt is cut.")
+    baseline = msgspec.structs.replace(summary(), baseline="knn", asked=(3, 4), rows=())
+    assert "baseline knn: 3 of 4 right" in str(baseline)
+
+
 def test_an_overview_names_state_and_problem() -> None:
     assert "finished" in tables.overview(summary())
     assert tables.overview(summary("damaged", "segment 3 is short")).endswith("segment 3 is short")
@@ -180,7 +237,7 @@ def test_a_replay_says_for_each_projection_whether_it_is_equal() -> None:
         ("memory", "a" * 16, "b" * 16, "NO"),
         ("ledger", "none", "c" * 16, "not recorded"),
     ]
-    assert "1 success memory, 2 failure memories, 3 principles" in tables.replayed(report)
+    assert "memories of 1 right answers and 2 missed questions, 3 principles" in tables.replayed(report)
 
 
 def spent(tier: str, cached: int) -> LedgerRow:

@@ -27,6 +27,8 @@ def test_another_guard_is_computed_without_a_model_and_a_run_that_has_it_is_name
     report = json.loads(
         mage("what-if", "first", "--guard", "paper", "--guard-drop", "0", "--catastrophic-drop", "0", "--json").out
     )
+    assert "The guard of first: fresh questions right, in points, against an earlier iteration" in strict.out
+    assert "The guard of first: anchors right" in mage("what-if", "first", "--guard-drop", "0.5").out
     assert report["settings"] == {"guard": "paper", "guard_drop": 0.0, "catastrophic_drop": 0.0}
     differs = report["guard"]["differs"]
     assert (f"evolve --from first --at iter-{(differs or 0) - 1}" in strict.err) == (differs is not None)

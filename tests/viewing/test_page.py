@@ -237,7 +237,7 @@ READ = {
     "memories": ("title", "skill", "task_type"),
     "nodes": ("label",),
     "curations": ("reason", "by"),
-    "texts": ("fields", "writer", "given_by"),
+    "texts": ("fields", "source"),
     "answers": ("question_text", "context", "answer", "expected", "facts", "problem", "arms"),
     "bandits": ("arm",),
     "exams": ("execution", "problem"),

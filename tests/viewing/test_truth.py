@@ -152,7 +152,7 @@ TEXTS = {
     "memories": ("title", "skill", "task_type"),
     "nodes": ("label",),
     "curations": ("reason", "by"),
-    "texts": ("fields", "writer"),
+    "texts": ("fields", "source"),
     "answers": ("question_text", "answer", "expected", "facts", "problem", "arms", "bundle"),
     "bandits": ("arm", "key"),
     "exams": ("execution", "problem"),

@@ -10,7 +10,9 @@ from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import MOST
 
-EXAMPLES = examples("mage-es receipt wordmath-test-4", "mage-es receipt wordmath-test-4 RUN --exam 1 --to receipt.json")
+EXAMPLES = examples(
+    "mage-es receipt wordmath-test-30", "mage-es receipt wordmath-test-30 RUN --exam 1 --to receipt.json"
+)
 
 
 @takes("runs_dir")
@@ -31,7 +33,8 @@ def receipt(
 
     The document has the events as they are recorded, the hashes that lead from each to a head, and the head with its
     signatures. `check_receipt.py` checks it, in plain Python (`python -m mage_es.engine.auditing.check_receipt`), and
-    the page `check_receipt.html` next to it does so in a browser.
+    the page `check_receipt.html` next to it does so in a browser. A head must have been signed after the answer:
+    `mage-es key new FILE --name example.org/audit` makes a key, `mage-es key sign RUN --sign FILE` signs the latest.
     """
     import msgspec
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mage_es.engine.histories.merge import MergeReport
 
 EXAMPLES = examples(
-    "mage-es merge monday tuesday --name week",
+    "mage-es merge monday tuesday --run-id week",
     "mage-es merge monday@iter-4 tuesday",
 )
 _REASONS = {"question": "question kept back", "origin": "made from one", "kind": "not a memory"}
@@ -27,7 +27,9 @@ def merge(
     *,
     settings: Settings,
     out: Output,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the new run. [default: both names]")] = None,
+    run_id: Annotated[
+        str | None, typer.Option("--run-id", metavar="NAME", help="Name of the new run. [default: both names]")
+    ] = None,
 ) -> None:
     """Make a run with the memories of two others over the same benchmark, and print what it takes. No model is called.
 
@@ -40,7 +42,7 @@ def merge(
 
     moments = [moment_of(text, settings.runs_dir) for text in (run, other)]
     (one, marker), (two, until) = moments
-    report = merged(one, two, at=(marker, until), name=name, runs_dir=settings.runs_dir, data_dir=settings.data_dir)
+    report = merged(one, two, at=(marker, until), run_id=run_id, runs_dir=settings.runs_dir, data_dir=settings.data_dir)
     splits = f"{report.evolution} questions to learn from, {report.anchors} anchors, {report.held_out} held out"
     summary = f"{report.run_id} has {report.memories} memories, {report.both} of them from both runs; {splits}."
     out.report(report, _table(report), summary)

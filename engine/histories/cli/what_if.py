@@ -154,7 +154,8 @@ def _estimated(report: WhatIfReport, estimate: WhatIfEstimate) -> str:
 
 def _of_guard(report: WhatIfReport, found: WhatIfGuard) -> list[TextTable | str]:
     columns = ("iteration", "recorded", _changed(report), "points", "against", "p")
-    table = TextTable(f"The guard of {report.run_id}", columns, [_verdict(each) for each in found.verdicts], keys=1)
+    title = f"The guard of {report.run_id}: {found.of} right, in points, against an earlier iteration"
+    table = TextTable(title, columns, [_verdict(each) for each in found.verdicts], keys=1)
     return [table, _answered(report, found)]
 
 

@@ -30,8 +30,9 @@ def mcp(
             help="The client may only search (off), also report outcomes (log), or also propose memories (propose)."
         ),
     ] = "propose",
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Run that records it. By default it is called RUN-served.")
+    run_id: Annotated[
+        str | None,
+        typer.Option("--run-id", metavar="NAME", help="Run that records it. By default it is called RUN-served."),
     ] = None,
     min_similarity: Annotated[
         str,
@@ -64,7 +65,7 @@ def mcp(
             live = LiveRun.open(
                 found,
                 at,
-                name=name,
+                name=run_id,
                 learn=learn,
                 holdback=0.0,
                 bounds=bounds_of(least, (), 0),

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _INFERENCE = re.compile(r"inf-\d+-\d+")
 _EVENT = re.compile(r"seq:\d+")
 EXAMPLES = examples(
-    "mage-es show wordmath-evolution-17",
-    "mage-es show wordmath-evolution-17 RUN --iteration 3",
-    "mage-es show wordmath-test-4 --exam 1",
+    "mage-es show wordmath-evolution-2982",
+    "mage-es show wordmath-evolution-2982 RUN --iteration 3",
+    "mage-es show wordmath-test-30 --exam 1",
     "mage-es show seq:120 --json",
 )
 

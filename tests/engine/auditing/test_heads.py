@@ -203,6 +203,19 @@ def test_a_receipt_of_an_exams_answer_is_checked_by_a_bare_interpreter_and_a_cha
     assert asked.returncode == 1 and "NOT proved: who signed it" in asked.stderr
 
 
+@pytest.mark.parametrize(
+    "content",
+    [None, b"", b"no JSON", b"\xff", b"[]", b"{}", b"1", b'{"checkpoint": 1}', b'{"checkpoint": "a\nb\nc"}'],
+)
+def test_what_is_no_receipt_is_named_in_one_line(content: bytes | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "nope.json").write_bytes(content)
+    for arguments in (["nope.json"], ["."], []):
+        done = bare(tmp_path, *arguments)
+        said = f"{' '.join(arguments) or 'No file'}: this is no receipt"
+        assert done.returncode == 2 and done.stderr.startswith(said) and done.stderr.count("\n") == 1, done
+
+
 def test_what_checks_a_receipt_has_at_most_60_lines() -> None:
     lines = Path(check_receipt.__file__).read_text(encoding="utf-8").splitlines()
     assert len([line for line in lines if line.strip()]) <= 60

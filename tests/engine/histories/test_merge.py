@@ -82,7 +82,7 @@ def overlapping(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run]:
 @pytest.fixture(scope="module")
 def merged(halves: tuple[Run, Run], tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run merged of both halves, whose folders are gone. Only copy it."""
-    return made(merge(*halves, name="merged", runs_dir=tmp_path_factory.mktemp("merged")))
+    return made(merge(*halves, run_id="merged", runs_dir=tmp_path_factory.mktemp("merged")))
 
 
 def made(report: MergeReport) -> Run:
@@ -129,8 +129,8 @@ def test_the_order_of_the_runs_makes_no_difference(halves: tuple[Run, Run], merg
 @pytest.mark.slow
 def test_of_three_runs_any_two_may_be_merged_first(halves: tuple[Run, Run], tmp_path: Path) -> None:
     third = evolved(tmp_path, "three", [*rows(30, 40), *rows(80, 100)])
-    left = merge(made(merge(*halves, runs_dir=tmp_path)), third, name="left", runs_dir=tmp_path)
-    right = merge(halves[0], made(merge(halves[1], third, runs_dir=tmp_path)), name="right", runs_dir=tmp_path)
+    left = merge(made(merge(*halves, runs_dir=tmp_path)), third, run_id="left", runs_dir=tmp_path)
+    right = merge(halves[0], made(merge(halves[1], third, runs_dir=tmp_path)), run_id="right", runs_dir=tmp_path)
     one, two = (
         {row.memory_id: row.origin for row in state(made(each)).memory.rows() if row.kind == "case"}
         for each in (left, right)

@@ -234,9 +234,10 @@ def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: 
         ("search_memory", {"query": "x", "limit": 10**30}, "limit"),
         ("search_memory", {"query": "x", "task_type": "basket sum"}, "has no task type 'basket sum'"),
         ("search_memory", {"query": "x", "task_type": "\ud800"}, "has no task type"),
-        ("search_memory", {"query": "x", "run": "../other"}, "unknown field `run`"),
+        ("search_memory", {"query": "x", "run": "../other"}, "no argument 'run'. Known: limit, query"),
+        ("search_memory", {"qery": "x"}, "no argument 'qery'. Did you mean query?"),
         ("search_memory", {"query": "x", "\ud800": 1}, "not valid UTF-8"),
-        ("task_types", {"task_type": "x"}, "unknown field `task_type`"),
+        ("task_types", {"task_type": "x"}, "no argument 'task_type'. Known: none."),
         ("report_outcome", {"search_id": "inf-1-1", "right": True}, "There is no tool 'report_outcome'"),
         ("propose_memory", {}, "there are search_memory, task_types."),
     ],
@@ -371,7 +372,7 @@ def test_tools_that_nothing_would_come_of_are_not_offered_and_what_is_anothers_i
             f"There is no search {name!r} of yours. Give the search_id that search_memory returned; if you have none, "
             "search first."
         )
-    for wrong, words in (({"search_id": ""}, "search_id"), ({"answer": " "}, "has no answer"), ({"x": 1}, "`x`")):
+    for wrong, words in (({"search_id": ""}, "search_id"), ({"answer": " "}, "has no answer"), ({"x": 1}, "'x'")):
         assert words in told(called(shown, "propose_memory", {**about, **SOLVED, **wrong}))
     assert "`bool`" in told(called(shown, "report_outcome", {**about, "right": "yes"}))
 

@@ -69,7 +69,7 @@ def test_it_is_told_as_served_and_learns_by_publishing_only(serve: Serve, tmp_pa
 def test_two_processes_do_not_serve_one_run(serve: Serve) -> None:
     live = serve()
     for run in (None, live.run):
-        with pytest.raises(RunLocked, match="--name OTHER"):
+        with pytest.raises(RunLocked, match="--run-id OTHER"):
             serve(**({"run": run} if run else {}))
     assert serve(name="beside").run.id == "beside"
 

@@ -121,8 +121,8 @@ def test_a_server_needs_no_flag_where_its_settings_are_in_the_environment_and_th
     parent: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mage-es.toml").write_text('serve_name = "from-the-file"\nserve_holdback = 0.0\n')
-    variables = {"MAGE_ES_SERVE_ACCESS_LOG": "true", "MAGE_ES_SERVE_NAME": "from-a-variable"}
+    (tmp_path / "mage-es.toml").write_text('serve_run_id = "from-the-file"\nserve_holdback = 0.0\n')
+    variables = {"MAGE_ES_SERVE_ACCESS_LOG": "true", "MAGE_ES_SERVE_RUN_ID": "from-a-variable"}
     with upstream() as server:
         variables["MAGE_ES_SERVE_UPSTREAM"] = server.url
         with (
@@ -173,9 +173,9 @@ def test_a_second_proxy_is_refused_or_takes_a_name_of_its_own(parent: Run) -> No
     seen = list[ServeReport]()
 
     def beside(report: ServeReport) -> None:
-        with pytest.raises(RunLocked, match="--name"):
+        with pytest.raises(RunLocked, match="--run-id"):
             begin(settings)
-        begin(replace(settings, name="other"), begun=seen.append)
+        begin(replace(settings, run_id="other"), begun=seen.append)
 
     first = begin(settings, begun=beside)
     assert [report.runs[0].run_id for report in (first, *seen)] == [f"{parent.id}-served", "other"]

@@ -21,7 +21,7 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
-from mage_es.engine.worth.memories import things_of
+from mage_es.engine.worth.memories import source_of, things_of
 from mage_es.events.errors import Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased, ModelCalled, QuestionPlanned, Retrieved
@@ -55,7 +55,7 @@ def test_everything_learned_is_listed_and_each_can_be_shown_by_the_beginning_of_
         report = memory(run, item.memory_id[:12], at="latest")
         assert report.item == item and "embedding" not in report.fields
         assert 0 <= report.right <= report.prompts
-        assert report.origin[0].startswith("Written by builtin/") and len(report.origin) > 1
+        assert report.origin[0].startswith(("Written by builtin/", "Its question")) and len(report.origin) > 1
 
 
 @pytest.mark.slow
@@ -71,6 +71,30 @@ def test_a_quarantined_memory_is_in_no_exam_until_it_is_released(run: Run) -> No
     assert curate(run, name, action="release", reason="it does not", by="bob").item.status == "active"
     assert used_in_exam(run) == before
     assert verify(run).ok
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind", "reasoning", "saw", "said"),
+    [
+        ("failure_memory", "case", "", "solutions", "Its question and right answer are the data's, given by ann; the "),
+        (
+            "failure_memory",
+            "case",
+            "By adding.",
+            "solutions",
+            "Its question, right answer and reasoning are the data's",
+        ),
+        ("failure_memory", "specific", "Add.", "answers", "Written by m, which saw the right answers, given by ann"),
+        ("success_memory", "", "I add.", "nothing", "Written by m, from its own replies, given by ann"),
+    ],
+)
+def test_it_is_said_who_gave_what(outcome: str, kind: str, reasoning: str, saw: str, said: str) -> None:
+    origin = {"facts": (), "writer": "m", "saw": saw, "by": "ann"}
+    fields = {"outcome": outcome, "kind": kind, "reasoning": reasoning, "wrong_answer": "3912", "origin": origin}
+    source = source_of(fields)
+    assert source.startswith(said) and ("the wrong answer is the reply of m" in source) == (kind == "case")
+    unwritten = source_of({**fields, "origin": {**origin, "writer": ""}})
+    assert "reply of" not in unwritten and "saw" not in unwritten
 
 
 def test_what_was_decided_stands_in_the_log_with_reason_and_name(run: Run) -> None:

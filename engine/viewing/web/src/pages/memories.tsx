@@ -191,14 +191,11 @@ const NAMED = 40; // events that it was made of
 function origin(one: Row, text: Row, { col: { id, title } }: Data) {
   const events = text.facts.slice(0, NAMED).map((seq: number) => <Seq key={seq} seq={seq} />);
   const more = text.facts.length > NAMED ? ` and ${count(text.facts.length - NAMED)} more` : "";
-  const saw = [text.saw].flat().join(", ");
   return stated("Where it comes from", [
     one.question !== null && ["question", question(id[one.question], title[one.question])],
     events.length > 0 && ["verdicts and calls", <span class="seqs" children={[...events, more]} />],
     text.missing > 0 && ["from a parent's log", `${number(text.missing, "event")} that this log does not hold`],
-    text.writer && ["written by", bdi(text.writer)],
-    ["written from", bdi(!saw || saw === "nothing" ? "its own reply only" : saw)],
-    text.given_by && ["given by", bdi(text.given_by)],
+    ["who gave what", bdi(text.source)],
     ["recorded as event", <Seq seq={one.from} />],
   ]);
 }

@@ -102,9 +102,11 @@ function signTest(better: number, worse: number) {
 
 /** The asking of each question that measures a side, by the question's id: of whole iterations alone. */
 function answered({ t: { questions, askings, overview }, seq, exam }: Side) {
-  const { purpose, iteration, verdict } = askings.col;
+  const { purpose, iteration, verdict, carried: why } = askings.col;
   const closed: number = overview.col.closed?.[at(overview, seq).at(-1) ?? -1] ?? -1;
-  const is = (n: number) => purpose[n] === "exam" || (purpose[n] === "anchor" && iteration[n] <= closed);
+  // An anchor that the guard did not need keeps an older verdict, which says nothing of this state.
+  const holds = (n: number) => iteration[n] === closed && !/guard/.test(why[n]);
+  const is = (n: number) => purpose[n] === "exam" || (purpose[n] === "anchor" && holds(n));
   const measures = (n: number) => is(n) && verdict[n] !== "undecided"; // which is neither right nor wrong
   const found = new Map<string, number>();
   for (const [n, list] of byQuestion(askings)) {

@@ -37,7 +37,7 @@ function One({ one, questions }: { one: Row; questions: Table }) {
   const [better, worse]: number[][] = [one.better, one.worse];
   const compared = better.length + worse.length + one.same;
   const before = one.against === null ? "before" : `at ${when(one.against)}`;
-  const over = one.carried ? ` on the ${count(compared)} compared; the other ${count(one.carried)} not asked` : "";
+  const over = one.carried ? ` on the ${count(compared)} compared; the other ${count(one.carried)} carried` : "";
   const best = `${when(one.best)}: drop ${points(one.best_drop)}, p ${decimal(one.best_p_value, 4)}`;
   const note =
     `${number(compared - one.same, "anchor")} changed: ${better.length} better, ${worse.length} worse. By chance ` +

@@ -103,7 +103,7 @@ def exam(
         exam_table(report),
         *episodes(report.episodes),
         examined(report),
-        benefit(report.benefit),
+        benefit(report.benefit, report.stale),
         *form_in_words(report.form),
         *compared(report),
     )

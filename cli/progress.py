@@ -132,7 +132,7 @@ def describe(note: ProgressNote, left: float | None) -> str:
 
 def _published(note: ProgressNote) -> str:
     """Return how far a publish has got; only anchors whose prompts it changes are answered again."""
-    level = "" if note.level is None else f", {100 * note.level:.1f} % of all right"
+    level = "" if note.level is None else f", {100 * note.level:.1f} % of {note.anchors} right"
     what = "anchors that see something new" if note.phase == "snapshot" else note.phase
     return f"iter-{note.iteration}: {what} {note.done}/{note.total}{level}, calls {note.execution_calls}"
 
@@ -144,8 +144,8 @@ def _how_far(note: ProgressNote) -> Iterator[str]:
     where = f"{at}: " if note.iteration >= 0 else start
     yield f"{where}{note.phase}{f' {note.done}/{note.total}' if note.total else ''}"
     if note.level is not None:
-        of = "anchor " if note.phase == "snapshot" else ""
-        yield f"{of}{note.measure} {100 * note.level:.1f} %"
+        what, of = ("anchor ", f" of {note.anchors}") if note.phase == "snapshot" else ("", "")
+        yield f"{what}{note.measure} {100 * note.level:.1f} %{of}"
 
 
 def _time_left(seconds: float | None) -> Iterator[str]:

@@ -57,7 +57,7 @@ def show_one(run: RunArgument = None, *, settings: Settings, out: Output) -> Non
     own = () if summary.state == "served" else (agents("The six agents", summary), actions(summary), frontier(summary))
     tables = (*own, ledger(summary))
     parts = [table for table in tables if table.rows]
-    shown = () if summary.baseline else (iterations(summary), benefit(summary.benefit))
+    shown = () if summary.baseline else (iterations(summary), benefit(summary.benefit, summary.stale))
     whole = (*shown, *form_in_words(summary.form))
     out.report(summary, overview(summary), *whole, *episodes(summary.episodes), *exams(summary.exams), *parts)
     if summary.state == "damaged":

@@ -106,8 +106,8 @@ def serving(settings: Settings, run_id: str, execution: str) -> str:
 
 
 def conclude(out: Output, summary: RunSummary, settings: Settings) -> None:
-    tables = (iterations(summary), benefit(summary.benefit), *form_in_words(summary.form), *episodes(summary.episodes))
-    out.report(summary, overview(summary), *tables)
+    shown = (iterations(summary), benefit(summary.benefit, summary.stale), *form_in_words(summary.form))
+    out.report(summary, overview(summary), *shown, *episodes(summary.episodes))
     out.next(
         settings.again("exam", summary.run_id),
         settings.again("replay", summary.run_id, "--until", "latest", names=("runs_dir",)),

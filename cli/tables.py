@@ -97,7 +97,9 @@ def _noticing(noticing: GuardSensitivity) -> str:
     if noticing.smallest_drop >= 1.0:
         return f"guard {noticing.guard}: too few questions to notice any drop ({questions})"
     drop = f"{100 * noticing.smallest_drop:.1f} points"
-    return f"guard {noticing.guard}: the smallest drop it can notice is {drop} of {questions}"
+    # The paired guard compares with the last accepted snapshot, whose answers may be of different states.
+    against = ", against their last recorded answers" if noticing.guard == "paired" else ""
+    return f"guard {noticing.guard}: the smallest drop it can notice is {drop} of {questions}{against}"
 
 
 def iterations(summary: RunSummary) -> TextTable:
@@ -117,10 +119,16 @@ def _iteration(row: IterationRow) -> tuple[str, ...]:
         _level(row.fresh_score, row.fresh_correct, row.fresh_total),
         _share(row.fresh_correct, row.fresh_total),
         _share(row.revisit_correct, row.revisit_total),
-        _level(row.anchor_score, row.anchor_correct, row.anchor_total),
+        _anchors(row),
         row.guard or "-",
         *map(str, sizes),
     )
+
+
+def _anchors(row: IterationRow) -> str:
+    """Return the level of the anchors that were measured on this state, and how many these are."""
+    level = _level(row.anchor_score, row.anchor_correct, row.anchor_total)
+    return f"{level} of {row.anchor_total}" if row.anchor_total else level
 
 
 def mark_of(iteration: int) -> str:
@@ -138,14 +146,15 @@ def _share(part: int, whole: int) -> str:
     return f"{part}/{whole}" if whole else "-"
 
 
-def benefit(records: Sequence[Paired]) -> TextTable | str:
+def benefit(records: Sequence[Paired], stale: int = 0) -> TextTable | str:
     """Return what the pairs showed of what was learned, type by type, and what is served; a plain sentence if there are
-    none."""
+    none. `stale` of the pairs have an answer of an older state."""
     if not records:
         return "Not tested against the bare prompt: no question was asked both ways. What was learned is served."
     rows = [_paired(record) for record in (records if len(records) > 2 else records[-1:])]
     columns = ("task type", "with what was learned", "bare prompt", "won", "lost", "served", "evidence")
-    return TextTable("Questions asked both ways", columns, rows)
+    older = f" ({stale} of {records[-1].pairs} pairs by an answer of an older state)" if stale else ""
+    return TextTable(f"Questions asked both ways{older}", columns, rows)
 
 
 def _paired(record: Paired) -> tuple[str, ...]:

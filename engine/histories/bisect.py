@@ -1,7 +1,9 @@
 """The verb `bisect`: which iteration changed a metric or an answer, and which memory (rules/bisect.py).
 
 Rules
-    - A metric is read off the log, without a model. What its iteration changed is what `diff` knows.
+    - A metric is read off the log, without a model. What its iteration changed is what `diff` knows. Anchors have a
+      level where all were measured (run/anchors.py): the few that the guard asked elsewhere are different ones each
+      time, so what moves may be the choice of them.
     - A question is asked as an exam at that moment would ask it: on the state that a replay to its marker gives, with
       frozen bandits. Nothing is learned from it.
     - Then it is asked with prompts between the last one before the flip and the first one after it: memories that only
@@ -71,12 +73,15 @@ _TOLD = ("routing_arm", "search_arm", "template", "form", "skill", "guiding_skil
 class BisectMoment(msgspec.Struct, frozen=True, kw_only=True):
     """A closed iteration. `value` is the level of the metric, in [0, 1], or 1 for a right and 0 for a wrong answer;
     None if nothing is on record, or the question was not asked. `source` says how the answer to a question is known,
-    `guard` what the guard decided."""
+    `guard` what the guard decided. Of the metric `anchors`, `measured` were of `anchors`; unless all were, there is no
+    value."""
 
     marker: str
     value: float | None
     source: Literal["log", "record", "asked", "same prompt", ""]
     guard: str = ""
+    measured: int = 0
+    anchors: int = 0
 
 
 class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,15 +235,18 @@ def _by_metric(run: Run, metric: str, good: str, bad: str) -> BisectReport:
     reader = LogReader(run.log_path)
     first_event(reader)
     moments = _moments(reader)
-    levels, guards = _levels(run, reader, moments, metric)
+    levels, rows = _levels(run, reader, moments, metric)
+    counts = [_measured(row) if row and metric == "anchors" else (0, 0) for row in rows]
     valued = [place for place, level in enumerate(levels) if level is not None]
     if len(valued) < 2:
-        raise UsageError(f"{run.id} has fewer than two iterations with a value of {metric}.")
+        why = ", which takes all anchors: the guard asked fewer at the others" if any(map(sum, counts)) else ""
+        raise UsageError(f"{run.id} has fewer than two iterations with a value of {metric}{why}.")
     first, last = _between(moments, good or moments[valued[0]].name, bad or moments[valued[-1]].name)
     for place in (first, last):
         if levels[place] is None:
+            why = " ({} of {} anchors were measured there)".format(*counts[place]) if counts[place][1] else ""
             raise UsageError(
-                f"{metric} has no value at {moments[place].name}: the first is at {moments[valued[0]].name}, the "
+                f"{metric} has no value at {moments[place].name}{why}: the first is at {moments[valued[0]].name}, the "
                 f"last at {moments[valued[-1]].name}."
             )
     found = [first + place for place in crossings(levels[first : last + 1])]
@@ -249,7 +257,14 @@ def _by_metric(run: Run, metric: str, good: str, bad: str) -> BisectReport:
         metric=metric,
         question="",
         moments=tuple(
-            BisectMoment(marker=moments[place].name, value=levels[place], source="log", guard=guards[place])
+            BisectMoment(
+                marker=moments[place].name,
+                value=levels[place],
+                source="log",
+                guard=row.guard if (row := rows[place]) else "",
+                measured=counts[place][0],
+                anchors=counts[place][1],
+            )
             for place in range(first, last + 1)
         ),
         flips=tuple(moments[place].name for place in found),
@@ -262,17 +277,23 @@ def _by_metric(run: Run, metric: str, good: str, bad: str) -> BisectReport:
 
 def _levels(
     run: Run, reader: LogReader, moments: Sequence[_Moment], metric: str
-) -> tuple[list[float | None], list[str]]:
-    """Return the level of a metric at each moment, and the verdict of the guard."""
+) -> tuple[list[float | None], list[IterationRow | None]]:
+    """Return the level of a metric at each moment, and the row of the iteration that it ends."""
     rows = {row.iteration: row for row in summarise(run).rows}
     found = [rows.get(each.marker.number) for each in moments]
-    guards = [row.guard if row else "" for row in found]
     if metric == "mastery":
-        return list(_masteries(reader, [each.seq for each in moments])), guards
-    return [_level(row, is_anchor=metric == "anchors") if row else None for row in found], guards
+        return list(_masteries(reader, [each.seq for each in moments])), found
+    return [_level(row, is_anchor=metric == "anchors") if row else None for row in found], found
+
+
+def _measured(row: IterationRow) -> tuple[int, int]:
+    """Return how many anchors an iteration measured, and of how many."""
+    return row.anchor_total, row.anchor_total + row.anchors_unmeasured
 
 
 def _level(row: IterationRow, *, is_anchor: bool) -> float | None:
+    if is_anchor and row.anchors_unmeasured:
+        return None
     score, right, asked = (
         (row.anchor_score, row.anchor_correct, row.anchor_total)
         if is_anchor

@@ -4,8 +4,8 @@ Rules
     - A moment is a run and a marker of it. Its state is folded from the log: no model, no network, no clock.
     - Something learned is the same on both sides if it has the same id, which is a hash of what it says. So two runs
       can be compared too, unless their tasks name subjects: then each run has ids of its own.
-    - Answers are paired by question: to the anchors, as they were last answered until then, and to the questions of the
-      last finished exam of that state, without a control.
+    - Answers are paired by question: to the anchors that both states were measured by, each at its last closed
+      iteration (run/anchors.py), and to the questions of the last finished exam of that state, without a control.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from mage_es.engine.agents.learner import course_of
 from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.quarantine import status_of
+from mage_es.engine.run.anchors import measured, unmeasured
 from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, find_run
 from mage_es.engine.run.exams import exam_records, read_exam
 from mage_es.engine.run.world import first_event, state_of
@@ -126,7 +127,8 @@ class AnswersDiff(msgspec.Struct, frozen=True, kw_only=True):
 class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
     """What differs after from before. `learned` is sorted by fate, then as it came to be, and has the first of those
     that `counts` counts; `arms` are sorted by how far they moved. `question` has, with its id, the prompt's lines as a
-    unified diff; None if no question was named."""
+    unified diff; None if no question was named. `anchors` is how many both sides have: those that one of them
+    did not measure are not in `answers`."""
 
     before: RunMoment
     after: RunMoment
@@ -139,6 +141,7 @@ class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[AnswersDiff, ...]
     question: str
     prompt: tuple[str, ...]
+    anchors: int = 0
 
 
 class _Side(NamedTuple):
@@ -197,6 +200,7 @@ def diff(
         answers=tuple(_answers(was, now)),
         question=question,
         prompt=tuple(_prompt(was, now, question)) if question else (),
+        anchors=len({*was.state.scores.anchors()} & {*now.state.scores.anchors()}),
     )
 
 
@@ -316,7 +320,7 @@ def _mean(posterior: Posterior) -> float:
 
 def _answers(was: _Side, now: _Side) -> Iterator[AnswersDiff]:
     for what, before, after in (
-        ("anchors", _anchors(was.state), _anchors(now.state)),
+        ("anchors", _anchors(was), _anchors(now)),
         ("exam", _examined(was), _examined(now)),
     ):
         if before.keys() & after.keys():
@@ -337,9 +341,9 @@ def answers_diff(what: str, was: Mapping[str, float], now: Mapping[str, float]) 
     )
 
 
-def _anchors(state: State) -> Mapping[str, bool]:
-    """Return whether each anchor was right when it was last asked."""
-    return {name: last.correct for name in state.scores.anchors() if (last := state.scores.last_asked(name))}
+def _anchors(side: _Side) -> Mapping[str, bool]:
+    """Return whether each anchor was right that the last closed iteration measured."""
+    return measured(side.state, unmeasured(side.reader, until=side.state.seq), side.state.progress.closed)
 
 
 def _examined(side: _Side) -> Mapping[str, bool]:

@@ -128,16 +128,17 @@ def is_mastered(setting: Setting, state: State) -> bool:
     return enough and all(len(each) == len(setting.anchors) and all(each.values()) for each in answers)
 
 
-def anchors_so_far(state: State, iteration: int) -> Mapping[str, bool]:
-    """Return whether each anchor is right: as answered in this iteration, else as at the last accepted snapshot.
+def measured_so_far(state: State, iteration: int) -> Mapping[str, bool]:
+    """Return whether each anchor is right that was asked in this iteration, or need not be, as it would see the same.
 
     One whose answer is undecided is left out.
     """
-    kept = state.scores.anchor_answers(max(_accepted_before(state, iteration), default=iteration))
     unanswered = {answer.question_id: False for answer in state.progress.unanswered("snapshot")}
-    undecided = {answer.question_id for answer in state.progress.undecided("snapshot")}
-    found = {**kept, **state.scores.anchor_answers(iteration), **unanswered}
-    return {name: is_right for name, is_right in found.items() if name not in undecided}
+    known = {**state.scores.anchor_answers(iteration), **unanswered}
+    # What was planned and not asked keeps an older verdict (run/anchors.py).
+    planned = (plan.question_id for plan in state.progress.plans("snapshot"))
+    older = {name for name in planned if not state.progress.is_settled("snapshot", name)}
+    return {name: is_right for name, is_right in known.items() if name not in older}
 
 
 def _carried(state: State, iteration: int) -> list[AnswerCarried]:

@@ -32,7 +32,7 @@ class ProgressNote(msgspec.Struct, frozen=True, kw_only=True):
 
     `done` and `total` count questions (or guidance calls) of the current phase. `measure` names what `level` is, over
     the questions judged so far in the phase without revisits (None before the first): accuracy, or the mean score of
-    episodes. In the phase `snapshot` the accuracy is that of all anchors, including those that need not be asked again.
+    episodes. In the phase `snapshot` it is that of the `anchors` measured so far, with those that would see the same.
     `revisits` is (right, all). A message with `is_announcement` should be shown at once.
     """
 
@@ -44,6 +44,7 @@ class ProgressNote(msgspec.Struct, frozen=True, kw_only=True):
     iterations: int = 0
     measure: str = ACCURACY
     level: float | None = None
+    anchors: int = 0
     execution_calls: int = 0
     guidance_calls: int = 0
     revisits: tuple[int, int] = (0, 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from mage_es.engine.rules.snapshot import anchors_so_far
+from mage_es.engine.rules.snapshot import measured_so_far
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, RunningScore, Runtime, measure_of
 from mage_es.engine.run.world import World
@@ -50,10 +50,10 @@ class Reporter:
     ) -> None:
         self.iteration, self.phase, self._done, self._total = iteration, phase, done, total
         score = self._score if self._score.phase == phase else RunningScore(phase)
-        level = score.level(self._measure)
-        # Only anchors that see something new are asked again, so their accuracy is not that of all anchors.
-        if phase == "snapshot" and self._measure == ACCURACY and (anchors := anchors_so_far(self._state, iteration)):
-            level = sum(anchors.values()) / len(anchors)
+        level, anchors = score.level(self._measure), score.asked if phase == "snapshot" else 0
+        # An anchor that would see the same is not asked, and its verdict holds.
+        if phase == "snapshot" and self._measure == ACCURACY and (known := measured_so_far(self._state, iteration)):
+            level, anchors = sum(known.values()) / len(known), len(known)
         ledger = self._state.ledger
         self._observer(
             ProgressNote(
@@ -65,6 +65,7 @@ class Reporter:
                 total=total,
                 measure=self._measure,
                 level=level,
+                anchors=anchors,
                 revisits=(score.revisits_right, score.revisits),
                 execution_calls=ledger.total("execution").calls,
                 guidance_calls=ledger.total("guidance").calls,

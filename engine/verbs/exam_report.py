@@ -76,7 +76,8 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     exam was already complete, and no call was made.
 
     `benefit` has by task type how the anchors were answered with what was learned and with the bare prompt, and what is
-    served; the last is for all types; () if nothing was tested. `form` is what a trial of the form of prompts showed;
+    served; the last is for all types; () if nothing was tested; `stale` of its pairs have
+    an answer of an older state. `form` is what a trial of the form of prompts showed;
     None without one.
     """
 
@@ -111,6 +112,7 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     before: ExamDifference | None = None
     repeated: bool = False
     benefit: tuple[Paired, ...] = ()
+    stale: int = 0
     form: FormDecided | None = None
 
 
@@ -159,6 +161,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         before=before,
         repeated=is_repeated,
         benefit=served.records(),
+        stale=served.last.stale if served.last else 0,
         form=served.form,
     )
 

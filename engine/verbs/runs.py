@@ -11,6 +11,8 @@ from typing import get_args
 from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.commands import shared
 from mage_es.engine.config import Config, parse
+from mage_es.engine.run.anchors import Unmeasured, unmeasured
+from mage_es.engine.run.anchors import score as anchor_score
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import ExamRecord, exam_records, recalled_in
@@ -93,7 +95,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         events=reader.head.seq,
         head=reader.head.chain,
         parent=_parent(begun_from) if begun_from else None,
-        rows=tuple(iteration_rows(state, _summed_scores(played), first=first)),
+        rows=tuple(iteration_rows(state, _summed_scores(played), unmeasured(reader), first=first)),
         noticing=_noticing(reader, config),
         actions=tuple(_actions(reader)),
         frontier=tuple(_frontier(reader, state)),
@@ -114,6 +116,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         exams=exam_rows(run, reader),
         recalled=recalled_in(reader, ("fresh", "revisit", "anchor")),
         benefit=state.benefit.records(),
+        stale=state.benefit.last.stale if state.benefit.last else 0,
         form=state.benefit.form,
     )
 
@@ -200,14 +203,17 @@ def _parent(begun: RunInherited) -> ParentRow:
     return ParentRow(**shared(begun, ParentRow), run_id=begun.parent, head=begun.head_chain, usd=usd)
 
 
-def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first: int) -> list[IterationRow]:
+def iteration_rows(
+    state: State, scores: Mapping[tuple[str, int], int], older: Unmeasured, *, first: int
+) -> list[IterationRow]:
     """Return one row for the start (before `first`) and for each closed iteration; memory sizes are cumulative.
 
-    `scores` are the sums of the scores of episodes, in millionths, by (purpose, iteration).
+    `scores` are the sums of the scores of episodes, in millionths, by (purpose, iteration); `older` are the anchors
+    that an iteration did not measure.
     """
 
-    def mean(purpose: Purpose, k: int) -> float | None:
-        return scores[purpose, k] / MICRO / state.scores.asked(purpose, k) if (purpose, k) in scores else None
+    def mean(purpose: Purpose, k: int, total: int) -> float | None:
+        return scores[purpose, k] / MICRO / total if (purpose, k) in scores else None
 
     born: Counter[tuple[int, Outcome]] = Counter((row.iteration, row.outcome) for row in state.memory.rows())
     sizes: Counter[Outcome] = Counter()
@@ -216,7 +222,8 @@ def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first
         for (iteration, outcome), count in born.items():
             if iteration == k or iteration < k == first - 1:
                 sizes[outcome] += count
-        fresh, revisit, anchor = (state.scores.score(purpose, k) for purpose in ("fresh", "revisit", "anchor"))
+        fresh, revisit = (state.scores.score(purpose, k) for purpose in ("fresh", "revisit"))
+        anchor = anchor_score(state, older, k)
         if k < first:  # a parent's answers are not results of this run
             fresh = revisit = Score(0, 0)
         rows.append(
@@ -227,15 +234,16 @@ def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first
                 revisit_correct=revisit.correct,
                 revisit_total=revisit.total + state.scores.unanswered("revisit", k),
                 anchor_correct=anchor.correct,
-                anchor_total=state.scores.asked("anchor", k),
+                anchor_total=anchor.total,
+                anchors_unmeasured=len(older.get(k, {})),
                 guard=state.scores.verdict(k),
                 success_memories=sizes["success_memory"],
                 failure_memories=sizes["failure_memory"],
                 principles=sizes["principle"],
                 execution_calls=state.ledger.total("execution", iteration=k).calls,
                 guidance_calls=state.ledger.total("guidance", iteration=k).calls,
-                fresh_score=mean("fresh", k),
-                anchor_score=mean("anchor", k),
+                fresh_score=mean("fresh", k, state.scores.asked("fresh", k)),
+                anchor_score=mean("anchor", k, anchor.total),
                 unanswered=sum(state.scores.unanswered(purpose, k) for purpose in get_args(Purpose)),
                 undecided=sum(state.scores.undecided(purpose, k) for purpose in get_args(Purpose)),
             )

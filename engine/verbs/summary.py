@@ -12,8 +12,10 @@ class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One iteration of a run. The first is the start, -1 or a parent's last, which has only an anchor result.
 
     The totals count every question that was asked: `unanswered` ones, whose call failed permanently, are wrong; only
-    `undecided` ones, neither right nor wrong, are left out. The scores are means of episodes, as fractions, and None if
-    the questions are not episodes.
+    `undecided` ones, neither right nor wrong, are left out. Of the anchors only those count that were measured on this
+    iteration's state: asked, or with the prompt of when they were last asked. `anchors_unmeasured` are the others,
+    which the guard did not need. The scores are means of episodes, as fractions, and None if the questions are not
+    episodes.
     """
 
     iteration: int
@@ -33,6 +35,7 @@ class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     undecided: int = 0
     fresh_score: float | None = None
     anchor_score: float | None = None
+    anchors_unmeasured: int = 0
 
 
 class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,8 +135,8 @@ class FrontierSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GuardSensitivity(msgspec.Struct, frozen=True, kw_only=True):
-    """How many questions the guard compares, and the smallest drop, a fraction, that it could have noticed last
-    time."""
+    """How many questions the guard compares, and the smallest drop, a fraction of them, that it could have noticed last
+    time if it had asked all. A drop is from the last recorded answers, some of them of an older state."""
 
     guard: str
     questions: int
@@ -150,7 +153,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     measured: accuracy, or the mean score of episodes. `shortfalls` lists the splits with fewer questions than
     requested. `served` counts the calls of a model by the names that its provider reports, for models that answered
     under another name. `benefit` has by task type how the anchors were answered with what was learned and with the bare
-    prompt, and what is served; the last is for all types; () if nothing was tested. `anchor_share` is the anchors'
+    prompt, and what is served; the last is for all types; () if nothing was tested;
+    `stale` of its pairs have an answer of an older state. `anchor_share` is the anchors'
     share of the execution calls. `unguided` is None if the guidance tier fulfilled every request. `teacher_sees` is
     what that tier was shown of each question: `errors`, `answers` or `solutions`. `recalled` questions to learn from
     and anchors were answered by their nearest cases, without a call.
@@ -194,6 +198,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     unguided: MissingGuidance | None = None
     exams: tuple[ExamRow, ...] = ()
     benefit: tuple[Paired, ...] = ()
+    stale: int = 0
     form: FormDecided | None = None
 
     def __str__(self) -> str:

@@ -341,11 +341,13 @@ class Askings:
         rolled_to: int | None,
     ) -> None:
         unasked = {name for name in now if (event.iteration, self.rows.get(name, -1)) in self._decided}
+        kept = sum(now[name] for name in unasked)
         now = {name: right for name, right in now.items() if name not in unasked}
         both = sorted(now.keys() & then.keys())
         better = [self.rows[name] for name in both if now[name] and not then[name]]
         worse = [self.rows[name] for name in both if then[name] and not now[name]]
-        told = (event.iteration, event.verdict, event.correct, event.total, event.against, event.drop, event.p_value)
+        measured = (event.correct - kept, event.total - len(unasked))
+        told = (event.iteration, event.verdict, *measured, event.against, event.drop, event.p_value)
         best = (event.best, event.best_drop, event.best_p_value, event.smallest_drop)
         right = sum(now[name] and then[name] for name in both)
         same, unpaired = len(both) - len(better) - len(worse), len((now.keys() ^ then.keys()) - unasked)

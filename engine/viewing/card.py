@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.config import parse
+from mage_es.engine.run.anchors import score, unmeasured
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import ExamRecord, by_question, exam_records, is_own, learner_of
 from mage_es.engine.run.inheriting import first_iteration, is_served
@@ -76,7 +77,7 @@ def _card(run: Run, prices: Prices, state: State | None) -> dict[str, Any]:
     pair = pair_of(records.values(), learner_of(reader))
     verdicts = [_verdicts(run, records[name]) for name in pair or ()]
     gain = gain_of(pair[0], verdicts[0], pair[1], verdicts[1]) if pair else None
-    right, asked = _whole(state) if baseline is None else _baseline(state)
+    right, asked = score(state, unmeasured(reader), state.progress.closed) if baseline is None else _baseline(state)
     return {
         "state": kind,
         "benchmark": title(begun.benchmark),
@@ -95,12 +96,6 @@ def _card(run: Run, prices: Prices, state: State | None) -> dict[str, Any]:
         "shares": [sum(each.values()) / len(each) for each in verdicts] if gain else [],
         **(gain._asdict() if gain else dict.fromkeys(Gain._fields)),
     }
-
-
-def _whole(state: State) -> tuple[int, int]:
-    """Return how many anchors were right at the last closed iteration, and of how many."""
-    closed = state.progress.closed
-    return state.scores.score("anchor", closed).correct, state.scores.asked("anchor", closed)
 
 
 def _baseline(state: State) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar
 
+from mage_es.engine.run.anchors import Unmeasured
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.viewing.askings import Askings
 from mage_es.engine.viewing.card import Gain
@@ -18,6 +19,7 @@ from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Account, Ledger, Usage
+from mage_es.projections.scores import Score
 
 _series: attrgetter[tuple[str, int]] = attrgetter("purpose", "iteration")
 _caller: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields[:5])
@@ -57,11 +59,13 @@ class Counted:
         v.CallFailed: Account._fields[:5],
         v.EmbeddingCalled: ("purpose", "iteration", "model"),
         **dict.fromkeys((v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided), ("purpose", "iteration")),
-        v.AnswerCarried: ("iteration",),
+        v.AnswerCarried: ("iteration", "question_id", "correct"),
     }
 
-    def __init__(self, state: State, learned: Learned, prices: Prices) -> None:
-        self._state, self._learned, self._prices = state, learned, prices
+    def __init__(self, state: State, learned: Learned, prices: Prices, older: Unmeasured) -> None:
+        self._state, self._learned, self._prices, self._older = state, learned, prices, older
+        # Of the anchors that an iteration did not measure: how many are right by older verdicts so far, and how many.
+        self._kept = dict[int, Score]()
         counts = "from to iteration correct total unanswered undecided"
         self.scores = Rows("from to iteration purpose correct total unanswered undecided", numbers=counts)
         self.bandits = Rows(
@@ -95,6 +99,9 @@ class Counted:
 
     def apply(self, seq: int, event: Event) -> None:
         """Note which rows an event changes."""
+        if isinstance(event, v.AnswerCarried) and event.question_id in self._older.get(event.iteration, ()):
+            right, kept = self._kept.get(event.iteration, (0, 0))
+            self._kept[event.iteration] = Score(right + event.correct, kept + 1)
         changed, key_of = self._changes[type(event)]
         key = key_of(event)
         changed[key] = changed.get(key, 0) + 1
@@ -104,7 +111,7 @@ class Counted:
         scores = self._state.scores
         for purpose, k in self._scored:
             apart = (scores.unanswered(purpose, k), scores.undecided(purpose, k))
-            self.scores.put((purpose, k), seq, k, purpose, *scores.score(purpose, k), *apart)
+            self.scores.put((purpose, k), seq, k, purpose, *self._score(purpose, k), *apart)
         for arm, pulls in self._pulled.items():
             self._pulls[arm] += pulls
             self.bandits.put(arm, seq, *arm, *self._state.bandits.posterior(*arm), self._pulls[arm])
@@ -115,6 +122,12 @@ class Counted:
             self.cost.put(account, seq, *account, *use, usd)
         for changed in (self._scored, self._pulled, self._called):
             changed.clear()
+
+    def _score(self, purpose: v.Purpose, iteration: int) -> Score:
+        found, kept = self._state.scores.score(purpose, iteration), Score(0, 0)
+        if purpose == "anchor":
+            kept = self._kept.get(iteration, kept)
+        return Score(found.correct - kept.correct, found.total - kept.total)
 
     def book(self, asked: Askings, exam: str, ledger: Ledger) -> None:
         """Note what an exam cost, valid from its end on."""
@@ -130,7 +143,9 @@ class Counted:
         series: tuple[tuple[v.Purpose, int], ...] = (("fresh", closed), ("anchor", closed), ("anchor", begun))
         # What an open iteration has asked so far measures nothing yet, so it never replaces a complete one.
         fresh, anchors, partial = (
-            (scores.score(purpose, k).correct, scores.asked(purpose, k)) for purpose, k in series
+            (score.correct, score.total + scores.unanswered(purpose, k))
+            for purpose, k in series
+            for score in (self._score(purpose, k),)
         )
         told = (closed, *fresh, *anchors, scores.verdict(closed), begun if partial[1] else None, *partial)
         sums = (*self._learned.sizes(), *calls, self._paid.total())

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mage_es.engine.run.anchors import Unmeasured
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.viewing.askings import Askings
 from mage_es.engine.viewing.counted import Counted
@@ -58,12 +59,15 @@ class Life:
     `exact`: every row begins at its very event; otherwise rows of scores, posteriors and cost begin at stops.
     """
 
-    def __init__(self, *, exact: bool = True, prices: Prices | None = None, run: str = "") -> None:
-        """`run` is the id in the log, from which the ids of its events follow."""
+    def __init__(
+        self, *, exact: bool = True, prices: Prices | None = None, run: str = "", older: Unmeasured | None = None
+    ) -> None:
+        """`run` is the id in the log, from which the ids of its events follow; `older` are the anchors that an
+        iteration did not measure."""
         self.state, self.exact, self.seq = State(), exact, 0
         self.learned = Learned(self.state)
         self.asked = Askings(self.state, self.learned.rows)
-        self.counted = Counted(self.state, self.learned, prices or Prices())
+        self.counted = Counted(self.state, self.learned, prices or Prices(), older or {})
         self.inferences = Rows(
             f"from closed {' '.join(_OPENED)} memories {' '.join(_CLOSED)} question",
             numbers="from closed input_tokens cached_tokens output_tokens latency_us overhead_us",

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from mage_es.engine.run.anchors import unmeasured
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.exams import ExamRecord, exam_records, learner_of
 from mage_es.engine.run.pricing import Prices
@@ -71,7 +72,8 @@ class RunReading:
         self.reader, self.windows = reader, Windows(reader, whole=self._whole)
         if self._whole and last > EXACT:
             self.checked = beside(self.run)
-        self.life = life = Life(exact=last <= EXACT, prices=self._prices, run=reader.run)
+        older = unmeasured(reader, until=last)
+        self.life = life = Life(exact=last <= EXACT, prices=self._prices, run=reader.run, older=older)
 
         def told() -> Iterator[Batches]:
             for batches in reader.batches(life.reads, until=last, headers=HEADERS):

@@ -39,23 +39,23 @@ index
     Tables of one run below; a table without rows has no chunk.
 
 overview   from to | marker (`iter-3/update`, `seq:17` of a stop that is none) closed (last closed iteration, -1: the
-           start, -2: none) fresh_correct fresh_total anchor_correct anchor_total guard (of that iteration; its verdict,
-           "" none) open_iteration (one whose anchors are being asked, null: none) open_correct open_total (of its
-           anchors so far) memories (those that prompts can show) quarantined stored (all) nodes edges execution_calls
-           guidance_calls usd (null: a price is unknown) gain low high (points and their 95 % interval: the exam of the
-           newest state against that of the start; null if there is none) p exam exam_before (those two)
-           guidance_at_inference (guidance calls of the exams so far). A row for each stop.
+           start, -2: none) fresh_correct fresh_total anchor_correct anchor_total guard (of that iteration; anchors as
+           in scores; its verdict, "" none) open_iteration (one whose anchors are being asked, null: none)
+           open_correct open_total (of its anchors so far) memories (those that prompts can show) quarantined stored
+           (all) nodes edges execution_calls guidance_calls usd (null: a price is unknown) gain low high (points and
+           their 95 % interval: the exam of the newest state against that of the start; null if there is none) p exam
+           exam_before (those two) guidance_at_inference (guidance calls of the exams so far). A row for each stop.
 verify     one row: ok (bool) text findings [text] leaks (held-out questions found in what was learned, null: not told)
            checks [{name, ok, detail, measured, bound, seq (of the first event that breaks it, 0: none), damaged}]: what
            `mage-es verify` says when the chunk is asked for (in an export: when it was written).
 scores  S  from to | iteration purpose (fresh revisit anchor exam ask explore) correct total unanswered
-           undecided
+           undecided (no anchor that was not asked, as the guard had decided)
 exams      from (exam.opened) closed (seq or null) | exam marker head_seq control execution correct total unanswered
            undecided low high (Wilson, 95 %) guidance_calls problem ("" or why its own log cannot be read)
 guard      from | iteration verdict correct total against drop p_value best best_drop best_p_value smallest_drop
            rolled_to (iteration restored, null: none) better [question row] worse [question row] same (paired with
            `against`: those that were asked, or would have seen the same) same_right unpaired carried (not asked,
-           as the guard had decided: in `correct` of `total`, but not compared)
+           as the guard had decided: not in `total`, which are those that were measured on this state, nor compared)
 nodes      from to (pruned) | id (`skill/x`) kind (skill task_type memory tool recipe entity observation context) layer
            (capability task experience environment) label x y. Positions in [-1, 1], the same in every table of a run.
 edges      from | source target (node rows) kind label weight derived (true: a field of a memory, not an edge of the

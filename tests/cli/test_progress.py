@@ -42,7 +42,7 @@ def test_a_note_is_one_line_with_phase_accuracy_calls_and_time_left() -> None:
     [
         ({"revisits": (3, 20)}, "iter-3 of 10: evaluate 50/100, accuracy 54.5 %, revisits 3/20, calls"),
         ({"measure": "mean score"}, "iter-3 of 10: evaluate 50/100, mean score 54.5 %, calls"),
-        ({"phase": "snapshot"}, "iter-3 of 10: snapshot 50/100, anchor accuracy 54.5 %, calls"),
+        ({"phase": "snapshot", "anchors": 66}, "iter-3 of 10: snapshot 50/100, anchor accuracy 54.5 % of 66, calls"),
         ({"phase": "evolve", "level": None}, "iter-3 of 10: evolve 50/100, calls"),
         ({"iterations": 1}, "iter-3: evaluate 50/100, accuracy 54.5 %, calls"),
         ({"phase": "open", "iteration": -1, "total": 0, "level": None}, "start: open, calls"),
@@ -200,7 +200,8 @@ def test_on_a_narrow_terminal_the_live_line_fits_without_a_bar(
     times = clock(0, 0, 3472)
     with ProgressDisplay(clock=lambda: next(times)) as progress:
         for iteration in (10, 12):
-            progress.observe(replaced(iteration=iteration, iterations=20, phase="snapshot", measure="mean score"))
+            note = {"iterations": 20, "phase": "snapshot", "measure": "mean score", "anchors": 50}
+            progress.observe(replaced(iteration=iteration, **note))
     shown = clean(capsys.readouterr().err)
-    assert "iter-12 of 20: snapshot 50/100, anchor mean score 54.5 %, 3 h 37 min left" in shown
+    assert "iter-12 of 20: snapshot 50/100, anchor mean score 54.5 % of 50, 3 h 37 min left" in shown
     assert "━" not in shown and "…" not in shown

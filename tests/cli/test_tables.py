@@ -25,7 +25,7 @@ from mage_es.engine.verbs.summary import (
 )
 from mage_es.engine.viewing.cli.tables import asked, bundle
 from mage_es.engine.viewing.show import QuestionReport
-from mage_es.events.vocabulary import FormDecided
+from mage_es.events.vocabulary import FormDecided, Paired
 
 pytestmark = pytest.mark.slow
 
@@ -100,8 +100,8 @@ EXAM = ExamReport(
 
 def test_an_iteration_is_a_row_and_what_was_not_counted_is_a_dash() -> None:
     start, first = tables.iterations(summary()).rows
-    assert start == ("start", "-", "-", "-", "33.3 %", "-", "0", "0", "0", "60", "1")
-    assert first == ("0", "50.0 %", "30/60", "2/9", "66.7 %", "accepted", "30", "9", "3", "129", "4")
+    assert start == ("start", "-", "-", "-", "33.3 % of 60", "-", "0", "0", "0", "60", "1")
+    assert first == ("0", "50.0 %", "30/60", "2/9", "66.7 % of 60", "accepted", "30", "9", "3", "129", "4")
 
 
 PLAYED = EpisodeRow(purpose="exam", episodes=4, steps=90, mean_score=0.671, unparsed=0)
@@ -112,7 +112,7 @@ def test_of_episodes_the_mean_score_stands_where_else_the_accuracy_does_and_is_n
     played = msgspec.structs.replace(summary(), rows=(START, row), measure="mean score")
     table = tables.iterations(played)
     assert table.title == "Mean score per iteration" and tables.iterations(summary()).title == "Accuracy per iteration"
-    assert table.rows[1][:5] == ("0", "12.5 %", "30/60", "2/9", "25.0 %")
+    assert table.rows[1][:5] == ("0", "12.5 %", "30/60", "2/9", "25.0 % of 60")
     assert "mean score 12.5 %" in tables.runs([played]).rows[0]
     baseline = msgspec.structs.replace(
         played, rows=(), baseline="react", asked=(1, 4), episodes=(PLAYED,), measure="mean score"
@@ -314,7 +314,13 @@ def test_what_evolve_wrote_and_what_is_to_explore_have_a_row_each() -> None:
 @pytest.mark.parametrize(
     ("guard", "questions", "drop", "shown"),
     [
-        ("paired", 100, 0.05, "guard paired: the smallest drop it can notice is 5.0 points of 100 anchors"),
+        (
+            "paired",
+            100,
+            0.05,
+            "guard paired: the smallest drop it can notice is 5.0 points of 100 anchors, "
+            "against their last recorded answers",
+        ),
         ("paper", 200, 0.035, "guard paper: the smallest drop it can notice is 3.5 points of 200 fresh questions"),
         ("paired", 3, 1.0, "guard paired: too few questions to notice any drop (3 anchors)"),
     ],
@@ -325,3 +331,15 @@ def test_the_smallest_drop_that_the_guard_can_notice_is_shown(
     noticing = GuardSensitivity(guard=guard, questions=questions, smallest_drop=drop)
     assert shown in tables.overview(msgspec.structs.replace(summary(), noticing=noticing))
     assert "guard" not in tables.overview(summary())
+
+
+def test_the_level_of_the_anchors_says_of_how_many_it_is() -> None:
+    row = msgspec.structs.replace(ROW, anchor_correct=9, anchor_total=12, anchors_unmeasured=48)
+    assert "75.0 % of 12" in tables.iterations(msgspec.structs.replace(summary(), rows=(row,))).rows[0]
+
+
+def test_pairs_by_an_answer_of_an_older_state_are_said() -> None:
+    pooled = Paired(task_type="", pairs=60, learned=25, bare=12, won=13, lost=0, served="learned", is_own=True)
+    older, whole = tables.benefit((pooled,), 42), tables.benefit((pooled,))
+    assert isinstance(older, TextTable) and "(42 of 60 pairs by an answer of an older state)" in older.title
+    assert isinstance(whole, TextTable) and whole.title == "Questions asked both ways"

@@ -65,9 +65,28 @@ def bisect(
 
 
 def _of_metric(report: BisectReport) -> list[TextTable | str]:
-    rows = [(each.marker, _percent(each.value), each.guard or "-") for each in report.moments]
-    table = TextTable("", ("marker", report.metric, "guard"), rows)
-    return [_crossed(report), table, *(parts(report.change) if report.change else [])]
+    is_counted = any(each.anchors for each in report.moments)
+    rows = [
+        (
+            *(each.marker, _percent(each.value)),
+            *((f"{each.measured}/{each.anchors}",) if is_counted else ()),
+            each.guard or "-",
+        )
+        for each in report.moments
+    ]
+    table = TextTable("", ("marker", report.metric, *(("measured",) if is_counted else ()), "guard"), rows)
+    return [_crossed(report), *_skipped(report), table, *(parts(report.change) if report.change else [])]
+
+
+def _skipped(report: BisectReport) -> list[str]:
+    """Return the sentence on the states that were not compared, as the guard did not ask all anchors; none if all
+    were."""
+    few = [each.marker for each in report.moments if each.measured < each.anchors]
+    if not few:
+        return []
+    which = few[0] if len(few) == 1 else f"{len(few)} moments from {few[0]} to {few[-1]}"
+    exam = f"mage-es exam {report.run_id} --at {few[-1]}"
+    return [f"Not compared: {which}, where the guard did not ask all anchors. An exam measures any state: {exam}"]
 
 
 def _crossed(report: BisectReport) -> str:
@@ -84,7 +103,8 @@ def _crossed(report: BisectReport) -> str:
         f"{name}: {_percent(value)} at {report.after}, the first {side} the {_percent(first.value)} of {first.marker}"
     )
     if len(report.flips) == 1:
-        return f"{found}; so are all after it." if report.after != last.marker else f"{found}."
+        which = "all after it that were compared" if _skipped(report) else "all after it"
+        return f"{found}; so are {which}." if report.after != last.marker else f"{found}."
     pairs = zip(report.flips[1::2], report.flips[2::2], strict=True)
     back = ", ".join(f"back at {there} and {side} again at {again}" for there, again in pairs)
     return f"{found}. It is the first of {len(report.flips[::2])} such flips: {back}."

@@ -100,6 +100,7 @@ def parts(report: DiffReport) -> list[TextTable | str]:
     settings = TextTable("Settings", ("setting", "before", "after"), changed)
     tables = [_answers(report.answers), _learned(report), _graph(report), _arms(report), settings]
     parts: list[TextTable | str] = [_summary(report), *(table for table in tables if table.rows)]
+    parts[1 + bool(report.answers) : 1] = _unpaired(report)
     if report.question:
         parts.append("\n".join(report.prompt) or f"Both put the same prompt before {report.question}.")
     return parts
@@ -119,6 +120,16 @@ def _summary(report: DiffReport) -> str:
     changes += [f"{answers} answers won or lost"] if answers else []
     moments = " to ".join(f"{each} (event {each.seq})" for each in (report.before, report.after))
     return f"{moments}: {', '.join(changes) or 'the same state'}"
+
+
+def _unpaired(report: DiffReport) -> list[str]:
+    """Return the sentence on the anchors that are not compared; none if all are."""
+    both = next((each.total for each in report.answers if each.what == "anchors"), 0)
+    if both == report.anchors:
+        return []
+    which = f"{both} of {report.anchors} anchors were" if both else f"None of {report.anchors} anchors was"
+    why = "the guard had seen enough and did not ask the others" if both else "so they are not compared"
+    return [f"{which} measured on both states: {why}. An exam of each state asks all of its questions."]
 
 
 def _answers(found: Sequence[AnswersDiff], title: str = "The same questions", what: str = "questions") -> TextTable:

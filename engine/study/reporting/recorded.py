@@ -15,6 +15,7 @@ import polars as pl
 
 from mage_es.engine.config import Config, parse
 from mage_es.engine.run import exams
+from mage_es.engine.run.anchors import unmeasured
 from mage_es.engine.run.directory import Run, age, is_run
 from mage_es.engine.run.frames import frames
 from mage_es.engine.run.inheriting import inheritance, last_inherited
@@ -105,16 +106,19 @@ class RecordedRun:
         return [exam for exam in self.exams if exams.is_own(exam, learner) and since <= exam.head_seq < before]
 
     def anchors(self, score: str) -> pl.DataFrame:
-        """Return the mean of `score` over all anchors at each iteration, in percent; carried anchors keep their
-        scores."""
-        kept = ("iteration", "question_id", "value")
-        put = self.answers.filter(purpose="anchor").with_columns(value=pl.col(score).cast(pl.Float64)).select(kept)
-        carried = self._carried.with_columns(value=pl.col("correct").cast(pl.Float64)).select(kept).sort("iteration")
-        if self.is_sequential:  # whether an episode succeeded says nothing about its score
-            last = put.sort("iteration")
-            carried = carried.drop("value").join_asof(last, on="iteration", by="question_id", check_sortedness=False)
-        every = pl.concat([put, carried.select(kept)])
-        return every.group_by("iteration").agg(pl.col("value").mean() * 100).sort("iteration")
+        """Return the mean of `score` at each iteration, in percent, over the anchors that it measured; one that would
+        have seen the same keeps its score."""
+        kept = [(k, name) for k, names in unmeasured(self.reader).items() for name in names]
+        older = pl.DataFrame(kept, {"iteration": pl.Int64, "question_id": pl.String}, orient="row")
+        asked = self.answers.filter(purpose="anchor").select("iteration", value=pl.col(score).cast(pl.Float64))
+        # No episode has a prompt that is known to be the same, so what is carried is right or wrong.
+        same = self._carried.join(older, on=older.columns, how="anti")
+        means = (
+            pl.concat([asked, same.select("iteration", value=pl.col("correct").cast(pl.Float64))])
+            .group_by("iteration")
+            .agg((100 * pl.col("value").mean()).alias("value"))
+        )
+        return means.sort("iteration")
 
     @property
     def mastery(self) -> pl.DataFrame:

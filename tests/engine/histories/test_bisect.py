@@ -219,14 +219,28 @@ def test_an_answer_without_a_verdict_ends_the_search_with_the_reason(run: Run) -
 def test_a_metric_flips_where_its_level_first_gets_past_that_of_the_earlier_moment(run: Run) -> None:
     rows = {row.iteration: row for row in summarise(run).rows}
     report = bisect(run, metric="anchors")
-    levels = [rows[number].anchor_correct / rows[number].anchor_total for number in range(-1, LONG.iterations)]
-    assert [each.value for each in report.moments] == levels
+    whole = [row for row in rows.values() if not row.anchors_unmeasured]
+    assert 2 <= len(whole) < len(rows)
+    levels = [row.anchor_correct / row.anchor_total for row in whole]
+    names = ["start" if row.iteration < 0 else f"iter-{row.iteration}" for row in whole]
+    assert {each.marker: each.value for each in report.moments if each.value is not None} == dict(
+        zip(names, levels, strict=True)
+    )
     is_past = [level > levels[0] if levels[-1] > levels[0] else level < levels[0] for level in levels]
     flip = is_past.index(True)
-    assert (report.before, report.after) == (report.moments[flip - 1].marker, report.moments[flip].marker)
+    assert (report.before, report.after) == (names[flip - 1], names[flip])
     assert report.change == diff(run, run, at=(report.before, report.after))
     assert len(report.flips) == sum(now != was for was, now in pairwise(is_past))
     assert not run.reasked.path.exists() and report.asks == 0
+
+
+def test_a_state_of_which_few_anchors_were_asked_is_not_compared(run: Run) -> None:
+    report = bisect(run, metric="anchors")
+    few = [each for each in report.moments if each.value is None]
+    assert few and all(0 < each.measured < each.anchors == LONG.anchors for each in few)
+    assert all(each.measured == each.anchors for each in report.moments if each.value is not None)
+    with pytest.raises(UsageError, match=rf"no value at {few[0].marker} \({few[0].measured} of {LONG.anchors} anchors"):
+        bisect(run, metric="anchors", good=few[0].marker)
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "mastery"])

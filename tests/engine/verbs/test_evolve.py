@@ -169,7 +169,7 @@ def test_a_run_records_the_names_of_the_models_that_python_gave_it(tmp_path: Pat
         resume(Run(begun.run_id, tmp_path / begun.run_id), runtime=Runtime())
 
 
-def test_progress_shows_the_accuracy_of_all_anchors_also_where_few_are_asked_again(tmp_path: Path) -> None:
+def test_progress_shows_the_accuracy_of_the_anchors_that_were_measured_and_how_many_they_are(tmp_path: Path) -> None:
     notes = list[ProgressNote]()
     config = msgspec.structs.replace(SMALL, iterations=4)
     begun = evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=1, observer=notes.append))
@@ -178,3 +178,4 @@ def test_progress_shows_the_accuracy_of_all_anchors_also_where_few_are_asked_aga
     assert few
     for row in begun.rows[1:]:
         assert last[row.iteration].level == pytest.approx(row.anchor_correct / row.anchor_total)
+        assert last[row.iteration].anchors == row.anchor_total

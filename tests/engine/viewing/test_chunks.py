@@ -142,7 +142,7 @@ def test_an_anchor_that_was_not_asked_says_why_and_has_the_verdict_of_one_that_w
     for one in guard[1:]:
         compared = len(one["better"]) + len(one["worse"]) + one["same"]
         assert one["drop"] == (len(one["worse"]) - len(one["better"])) / compared
-        assert one["total"] == compared + one["carried"] + one["unpaired"]
+        assert one["total"] == compared + one["unpaired"]
 
 
 def test_a_memory_names_the_prompts_that_showed_it_and_the_events_that_it_was_made_of(examined: Run) -> None:

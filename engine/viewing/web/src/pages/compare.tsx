@@ -102,9 +102,12 @@ function signTest(better: number, worse: number) {
 
 /** The asking of each question that measures a side, by the question's id: of whole iterations alone. */
 function answered({ t: { questions, askings, overview }, seq, exam }: Side) {
-  const { purpose, iteration, verdict } = askings.col;
+  const { purpose, iteration, verdict, carried: why } = askings.col;
   const closed: number = overview.col.closed?.[at(overview, seq).at(-1) ?? -1] ?? -1;
-  const is = (n: number) => purpose[n] === "exam" || (purpose[n] === "anchor" && iteration[n] <= closed);
+  // An anchor that the guard did not need keeps an older verdict, which says nothing of this state.
+
+  const is = (n: number) =>
+    purpose[n] === "exam" || (purpose[n] === "anchor" && iteration[n] === closed && !/guard/.test(why[n]));
   const measures = (n: number) => is(n) && verdict[n] !== "undecided"; // which is neither right nor wrong
   const found = new Map<string, number>();
   for (const [n, list] of byQuestion(askings)) {
@@ -129,9 +132,9 @@ function Flips({ a, b }: { a: Side; b: Side }) {
   const left_out =
     dropped > 0 &&
     `${number(dropped, "question")} left out: asked once, as nothing that it would see had changed, so both sides have ` +
-      "one and the same answer.";
+      "one answer.";
   if (!pairs.length) {
-    const how = "Each side needs answers to the same questions: move the handles, or choose exams above.";
+    const how = "Move the handles, or choose exams above.";
     const title = dropped ? "Both sides have the same answers" : "No question was answered on both sides";
     const none = <Empty title={title} children={[left_out && <p>{left_out}</p>, how]} />;
     return <Section title="Answers, in pairs" children={none} />;

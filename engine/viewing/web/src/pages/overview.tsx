@@ -188,7 +188,7 @@ function Accuracy({ overview, scores, exams }: { overview: Data; scores: Data; e
     line("exams", "second", examined),
     line("rolled back by the guard", "bad", new Map([...main].filter(([iteration]) => undone.includes(iteration)))),
   ].filter((one) => !!one);
-  const what = anchors.size ? "Anchors are the same questions after each iteration" : "Each iteration asks others";
+  const what = anchors.size ? "Anchors measured on each state" : "Each iteration asks others";
   // Of an open iteration the newest moment is shown: it has no end yet.
   const pick = (k: number) => go({ query: { at: k === open ? "" : when(k) } });
   if (x.length < 2) return null;

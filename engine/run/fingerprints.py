@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mage_es.engine.rules.prompt import worked
+from mage_es.engine.run.questions import origin_of
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import scored
 from mage_es.engine.seams.environment import is_sequential
@@ -71,7 +72,7 @@ def scorer_in_words(scorer: tuple[str, str]) -> str:
 
 def _scorer(world: World) -> str:
     try:
-        given: Any = getattr(world.benchmark, "own_scorer", None) or world.benchmark
+        given: Any = getattr(world.benchmark, "own_scorer", None) or origin_of(world.benchmark)
     except UsageError:  # a run can be served without it
         return ""
     function = given if inspect.isfunction(given) else type(given)

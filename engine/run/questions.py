@@ -109,14 +109,19 @@ def with_questions(benchmark: Benchmark, questions: Sequence[Question]) -> Bench
     return cast(Benchmark, _Grown(benchmark, questions))
 
 
+def origin_of(benchmark: Benchmark) -> Benchmark:
+    """Return the benchmark whose questions were replaced; itself if none were."""
+    return benchmark.origin if isinstance(benchmark, _Grown) else benchmark
+
+
 class _Grown:
     """A benchmark with other questions than its own; otherwise it behaves as before."""
 
     def __init__(self, benchmark: Benchmark, questions: Sequence[Question]) -> None:
-        self._benchmark, self._questions = benchmark, questions
+        self.origin, self._questions = origin_of(benchmark), questions
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._benchmark, name)
+        return getattr(self.origin, name)
 
     def questions(self, split: Split) -> Sequence[Question]:
         return [question for question in self._questions if question.split == split]

@@ -40,7 +40,7 @@ def test_the_next_command_finds_the_run(mage: Command, words: tuple[str, ...], n
     assert first.code == 0 and advised(first.err)
     for ahead in advised(first.err):
         done = mage(*ahead)
-        assert done.code == 0, (ahead, done.err)
+        assert done.code == 0 or "Proceed at this price" in done.err, (ahead, done.err)
 
 
 @pytest.mark.slow

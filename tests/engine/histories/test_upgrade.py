@@ -65,6 +65,17 @@ class Stubborn(Imitator):
         return Completion(text="Answer: amber", input_tokens=len(request.text.split()), output_tokens=2)
 
 
+class Misled(Imitator):
+    """Says amber, which is right at times, until it is shown cases."""
+
+    name = "test/misled"
+
+    async def complete(self, request: Request) -> Completion:
+        self.asked.append(request)
+        text = "Answer: none" if len(request.messages) > 1 else "Answer: amber"
+        return Completion(text=text, input_tokens=len(request.text.split()), output_tokens=2)
+
+
 class Clerk:
     """Adds apples in words of its own; where `is_wrong` of a prompt, one too many."""
 
@@ -156,8 +167,8 @@ def test_a_model_that_the_memories_help_is_served_them_and_keeps_the_gain(old: R
     assert "100 % of the gain is kept" in said and f"took {report.calls} calls" in said
 
 
-def test_a_model_that_they_do_not_help_is_served_the_bare_prompt(old: Run) -> None:
-    report = upgrade(old, execution=Stubborn(), sample=18)
+def test_a_model_that_they_harm_is_served_the_bare_prompt(old: Run) -> None:
+    report = upgrade(old, execution=Misled(), sample=18)
     assert {each.served for each in report.benefit} == {"bare"}
     assert report.kept and report.kept.gain == 0 and "0 % of the gain is kept" in " ".join(verdict(report))
     assert verify(child_of(old, report.run_id)).ok

@@ -120,8 +120,16 @@ def _message(error: Exception) -> str:
             "run the same command with fewer --workers, or where more memory is free."
         )
     if worded := getattr(error, "format_message", None):
+        if getattr(error, "option_name", "") == "--name" and _names_a_run(error):
+            error.possibilities = ["--run-id"]  # type: ignore[attr-defined]
         return str(worded())
     return f"{type(error).__name__}: {error}. This is a bug in mage-es: the same command with --debug shows where."
+
+
+def _names_a_run(error: Exception) -> bool:
+    """Return whether the command that refused an option has one that names a new run."""
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    return any("--run-id" in parameter.opts for parameter in getattr(command, "params", ()))
 
 
 def _of_system(error: OSError) -> str:

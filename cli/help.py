@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from typer._click.exceptions import NoSuchOption
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
@@ -33,14 +32,6 @@ class PanelledCommand(TyperCommand):
     """A command whose callback, until its options are needed, has none itself and returns the function that has."""
 
     _is_read = False
-
-    def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        try:
-            return super().parse_args(ctx, args)
-        except NoSuchOption as error:
-            if error.option_name == "--name" and any("--run-id" in each.opts for each in self.params):
-                error.possibilities = ["--run-id"]
-            raise
 
     def get_params(self, ctx: Any) -> Any:
         if not self._is_read and self.callback:

@@ -73,8 +73,8 @@ class RejudgeReport(msgspec.Struct, frozen=True, kw_only=True):
     again `by` a model or a scorer.
 
     Of `total` questions `right` are right on record, and `now` would be. `lost` ones have no answer and are wrong
-    either way. `undecided` ones are not right on record; `agreement` is over the others. `erased` ones cannot be read
-    here, and are not counted anywhere. `made` calls were made now.
+    either way. `undecided` ones are not right on record; `agreement` is over the others. `erased` ones can no longer be
+    read, so no other number counts them. `made` calls were made now.
     """
 
     run_id: str

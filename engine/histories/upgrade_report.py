@@ -136,7 +136,7 @@ def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> Upgrade
                 exam=name,
                 correct=sum(answered.values()),
                 total=len(answered),
-                recalled=recalled_in(LogReader((run if who == "old" else child).exam(name).log_path)),
+                recalled=len(recalled_in(LogReader((run if who == "old" else child).exam(name).log_path))),
                 interval=interval(sum(answered.values()), len(answered)),
             )
             for (who, is_bare), (name, answered) in taken.items()

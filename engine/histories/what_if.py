@@ -6,9 +6,9 @@ Rules
       answers would have taught is not counted.
     - The answers are those of EVALUATE, each time a question was asked: which time is the last depends on whether an
       earlier answer was right. Undecided and missing answers are not counted.
-    - `without`: a prompt that did not show the memories keeps its answer, exactly. The others count as answered when
-      asked again, if all of them were; otherwise they are estimated from the prompts for which the coin left all of the
-      memories out, if a coin was tossed. Anything else is open: then there are bounds, but no number.
+    - `without`: a prompt that did not show the memories keeps its answer, exactly. The others count as they were
+      answered when asked again, if all of them were. Otherwise, if a coin was tossed, they are estimated from the
+      prompts for which it left all of the memories out. Anything else is open: then there are bounds, but no number.
     - `arm`: prompts for which the arm was not an alternative (not offered, or the same as another) keep their answers.
       For the others, the arms on offer and their chances are computed again on the state of that moment, since the
       record has only the chance of the arm that was drawn; a plan that does not come out as recorded is open. If each

@@ -120,7 +120,7 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
 def is_mastered(setting: Setting, state: State) -> bool:
     """Return whether all anchors were right at the last two closed iterations, including the start.
 
-    With fewer than `_ENOUGH` anchors, all right says too little.
+    With fewer than `_ENOUGH` anchors, a full score says too little.
     """
     last = state.progress.closed
     answers = [state.scores.anchor_answers(k) for k in (last - 1, last)]

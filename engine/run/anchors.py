@@ -9,41 +9,42 @@ Rules
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import AnswerCarried, QuestionPlanned
+from mage_es.events.vocabulary import AnswerCarried, GuardDecided, PhaseCompleted, QuestionPlanned
 from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
 
 Unmeasured = Mapping[int, Mapping[str, bool]]
 """By iteration the anchors that it did not measure, with the older verdicts that they keep."""
 
-_READS: Reads = {
-    AnswerCarried: ("iteration", "question_id", "correct"),
-    QuestionPlanned: ("iteration", "question_id", "purpose"),
-}
+_PLANNED: Reads = {QuestionPlanned: ("question_id", "purpose")}
 
 
 def unmeasured(reader: LogReader, *, until: int | None = None) -> Unmeasured:
     """Return the anchors that were not measured, up to event `until`. Raises `LogDamaged`."""
-    planned, carried = set[tuple[int, str]](), list[tuple[int, str, bool]]()
-    for batches in reader.batches(_READS, until=until):
-        if plans := batches.get(QuestionPlanned):
-            purposes = plans.columns.grouped("purpose")
-            anchors = [place for place, (purpose,) in enumerate(purposes.keys) if purpose == "anchor"]
-            rows = np.flatnonzero(np.isin(purposes.of, anchors))
-            planned.update(
-                zip(*(plans.columns.column(name).at(rows) for name in _READS[QuestionPlanned][:2]), strict=True)
-            )
-        if carries := batches.get(AnswerCarried):
-            carried += zip(*(carries.columns[name] for name in _READS[AnswerCarried]), strict=True)
     found: dict[int, dict[str, bool]] = {}
-    for iteration, name, is_right in carried:
-        if (iteration, name) in planned:
-            found.setdefault(iteration, {})[name] = is_right
+    if next(reader.numbered(AnswerCarried, until=until), None) is None:
+        return found  # at no cost, however long the log is
+    carried, since = dict[str, bool](), 0
+    for seq, event in reader.numbered(AnswerCarried, GuardDecided, PhaseCompleted, until=until):
+        match event:
+            case AnswerCarried():
+                carried[event.question_id] = event.correct
+            case GuardDecided():
+                # Plans are most of a log, so only those between the phase before and the verdict are read.
+                planned = _planned(reader, since, seq) if carried else set()
+                if older := {name: right for name, right in carried.items() if name in planned}:
+                    found[event.iteration] = older
+                carried.clear()
+            case PhaseCompleted():
+                since = seq
     return found
+
+
+def _planned(reader: LogReader, since: int, until: int) -> set[str]:
+    events = (event for _, event in reader.events(_PLANNED, since=since + 1, until=until))
+    return {event.question_id for event in events if isinstance(event, QuestionPlanned) and event.purpose == "anchor"}
 
 
 def measured(state: State, older: Unmeasured, iteration: int) -> Mapping[str, bool]:

@@ -195,7 +195,7 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
         episodes=found[EpisodeClosed],
         ledger=ledger_of(reader),
         seconds=_seconds(found[ModelCalled], answers["question_id"]),
-        recalled=recalled_in(reader),
+        recalled=len(recalled_in(reader)),
     )
 
 
@@ -210,10 +210,15 @@ def readable(run: Run, records: Iterable[ExamRecord]) -> Iterator[tuple[ExamReco
         yield record, dict(answers.select("question_id", "correct").rows())
 
 
-def recalled_in(reader: LogReader, purposes: Collection[str] = ("exam",)) -> int:
-    """Return how many questions of a log were answered by the nearest cases: no model is to be credited with them."""
-    plans = (event for _, event in reader.events({QuestionPlanned: ("purpose", "routing_arm")}))
-    return sum(isinstance(p, QuestionPlanned) and p.routing_arm == RECALL and p.purpose in purposes for p in plans)
+def recalled_in(reader: LogReader, purposes: Collection[str] = ("exam",)) -> list[str]:
+    """Return the questions of a log that were answered by the nearest cases, once for each time: no model is to be
+    credited with them."""
+    plans = (event for _, event in reader.events({QuestionPlanned: ("question_id", "purpose", "routing_arm")}))
+    return [
+        plan.question_id
+        for plan in plans
+        if isinstance(plan, QuestionPlanned) and plan.routing_arm == RECALL and plan.purpose in purposes
+    ]
 
 
 def _anew(answers: pl.DataFrame, rejudged: ExamRejudged) -> pl.DataFrame:

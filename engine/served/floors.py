@@ -59,7 +59,7 @@ def probes_of(memory: Memory, task_types: Collection[str]) -> list[Probe]:
 
 
 def floors_of(memory: Memory, probes: Sequence[Probe], vectors: Vectors) -> Floors:
-    """Return the floors that probes with these vectors give."""
+    """Return the floors for probes with these vectors."""
     own, far = dict[str, list[float]](), dict[str, list[float]]()
     for task_type in sorted({probe.task_type for probe in probes}):
         places = [place for place, probe in enumerate(probes) if probe.task_type == task_type]

@@ -21,9 +21,8 @@ import polars as pl
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.own import OF_ANCHORS
-from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import RUNS_DIR, find_run
-from mage_es.engine.run.exams import PairedDifference, exam_records, read_exam, reasons
+from mage_es.engine.run.exams import PairedDifference, exam_records, read_exam, reasons, recalled_in
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.study.ring import (
     LOOK_UP,
@@ -41,7 +40,7 @@ from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamDifference
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, FormDecided, MemoryAppended, QuestionPlanned
+from mage_es.events.vocabulary import AnswerJudged, FormDecided, MemoryAppended
 
 METHODS = (NOTHING, LOOK_UP, PLAIN, MAGE)
 QUESTIONS = 60
@@ -83,6 +82,8 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     under_control: ExamDifference | None = None
     commonest: tuple[str, int] | None = None
     is_gain: bool
+    is_models: bool
+    """Whether the model itself got more right with cases than alone: with MAGE's or, where it recalled, plain ones."""
     recalled: int
     recalled_right: int
     by_model: ByModel
@@ -134,9 +135,13 @@ async def atryout(
     alone = read_exam(LogReader(start.log_path)).answers
     examined = next(each for each in reversed(exam_records(LogReader(run.log_path))) if each.opened.control == "none")
     right = dict(read_exam(examined.log(run), examined).answers.select("question_id", "correct").iter_rows())
-    plans = examined.log(run).of(QuestionPlanned)
-    recalled = {plan.question_id for plan in plans if plan.routing_arm == RECALL} & right.keys()
+    recalled = right.keys() & recalled_in(examined.log(run))
     asked = right.keys() - recalled
+    by_model = ByModel(
+        asked=len(asked),
+        right=sum(right[name] for name in asked),
+        alone=sum(alone.filter(pl.col("question_id").is_in(asked))["correct"].to_list()),
+    )
     controlled, under_control, commonest = 0, None, None
     if _outlook(gain) == "better":
         exam = await aexamine(
@@ -168,13 +173,10 @@ async def atryout(
         and _outlook(under_control) == "worse"
         and mage.correct > (commonest[1] if commonest else 0)
         and not data.leaks,
+        is_models=not recalled or by_model.right > by_model.alone or rows[PLAIN].correct > rows[NOTHING].correct,
         recalled=len(recalled),
         recalled_right=sum(right[name] for name in recalled),
-        by_model=ByModel(
-            asked=len(asked),
-            right=sum(right[name] for name in asked),
-            alone=sum(alone.filter(pl.col("question_id").is_in(asked))["correct"].to_list()),
-        ),
+        by_model=by_model,
         unread=reasons(alone),
         learned=len(learned),
         is_look_up=rows[LOOK_UP].correct >= max(row.correct for row in ring.rows),

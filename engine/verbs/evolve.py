@@ -68,10 +68,11 @@ async def aevolve(
     Benchmark, data and models are opened before the run's folder is created, so that a mistake leaves nothing behind.
     `tasks` are questions with answers, as dictionaries or `Task`s, and the configuration's benchmark is the name for
     them; `scorer` is the name of one, or a function of reply and task. `benchmark` is an object in place of a name in
-    the configuration; other processes need that object again. `from_run` is a run whose learned state at a closed
-    iteration (`at`: start, iter-4, latest) this one begins with, and whose questions it has besides its own. `models`
-    replaces those that the configuration names. `registration` says what will count, and is recorded before the first
-    call (with `questions` 0: all held-out ones). `fs` is the file system of the log, by default this machine's.
+    the configuration; another process that opens the run must be given it again. `from_run` is a run whose learned
+    state at a closed iteration (`at`: start, iter-4, latest) this one begins with, and whose questions it has besides
+    its own. `models` replaces those that the configuration names. `registration` says what will count, and is recorded
+    before the first call (with `questions` 0: all held-out ones). `fs` is the file system of the log, by default this
+    machine's.
 
     Raises:
         UsageError: Something in the configuration is unknown or out of bounds, dollars are limited and a model has no

@@ -114,7 +114,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         served=_served(state),
         unguided=missing_guidance(reader),
         exams=exam_rows(run, reader),
-        recalled=recalled_in(reader, ("fresh", "revisit", "anchor")),
+        recalled=len(recalled_in(reader, ("fresh", "revisit", "anchor"))),
         benefit=state.benefit.records(),
         stale=state.benefit.last.stale if state.benefit.last else 0,
         form=state.benefit.form,
@@ -268,7 +268,7 @@ def exam_rows(run: Run, reader: LogReader) -> tuple[ExamRow, ...]:
 
 def _recalled(run: Run, record: ExamRecord) -> int | None:
     with suppress(LogError):
-        return recalled_in(record.log(run))
+        return len(recalled_in(record.log(run)))
     return None
 
 

@@ -54,7 +54,7 @@ class RunReading:
         self.again = self._asked_again()
 
     def _read_prefix(self, tell: Callable[[float], None] | None) -> int:
-        """Read what is whole of a damaged log, and return its last event: a copy, cut as `verify --repair` cuts it."""
+        """Read what is whole of a damaged log, from a copy cut as by `verify --repair`, and return its last event."""
         folder = tempfile.mkdtemp(prefix="mage-es-view-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         log = Path(folder) / "log"

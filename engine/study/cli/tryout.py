@@ -71,7 +71,7 @@ def tryout(
     out.report(report, ring_table(report.ring))
     for said in (*report.data.leaks, *form_in_words(report.form), " ".join(verdict(report))):
         out.say(said)
-    if report.is_gain and is_models(report):
+    if report.is_gain and report.is_models:
         out.next(serving(settings, report.run_id, report.ring.execution))
     else:
         out.next(settings.again("runs", "show", report.run_id, names=("runs_dir",)))
@@ -103,7 +103,7 @@ def _unread(report: TryoutReport) -> Iterator[str]:
     """Yield what made wrong answers of the model alone, if that was not what it said."""
     if report.unread:
         each = ", ".join(f"{count} {kind}" for kind, count in report.unread.items())
-        yield f"Of the replies of the model alone, {each}: with more room (--max-tokens) that start may be higher."
+        yield f"Of the replies of the model alone, {each}: its start may be too low; `mage-es doctor` says what helps."
 
 
 def _recalled(report: TryoutReport, of: int) -> Iterator[str]:
@@ -120,15 +120,8 @@ def _recalled(report: TryoutReport, of: int) -> Iterator[str]:
             f"The other {by_model.asked} were put to the model: it got {by_model.right} right after learning, "
             f"{by_model.alone} alone."
         )
-    if not is_models(report):
+    if not report.is_models:
         yield "That the model itself gains is not shown: --no-recall, with another --name, puts all questions to it."
-
-
-def is_models(report: TryoutReport) -> bool:
-    """Return whether the model itself got more right with cases than alone: MAGE's, or plain ones where it recalled."""
-    rows = {row.method: row.correct for row in report.ring.rows}
-    is_more = report.by_model.right > report.by_model.alone or rows["knn"] > rows["zero_shot"]
-    return is_more or not report.recalled
 
 
 def _taught(report: TryoutReport, of: int) -> Iterator[str]:
@@ -142,7 +135,7 @@ def _taught(report: TryoutReport, of: int) -> Iterator[str]:
     if report.data.leaks:
         yield "That measures no memory: what is beside the text gives answers away."
     elif report.is_gain:
-        yield "That is a gain." if is_models(report) else "That is a gain of the look-up."
+        yield "That is a gain." if report.is_models else "That is a gain of the look-up."
     else:
         yield (
             "That shows no gain: memories may only say which answers there are, not which one is right, and more "

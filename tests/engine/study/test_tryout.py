@@ -13,7 +13,7 @@ from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Model, Request
-from mage_es.engine.study.cli.tryout import is_models, verdict
+from mage_es.engine.study.cli.tryout import verdict
 from mage_es.engine.study.tryout import ByModel, TryoutReport, tryout
 from mage_es.events.errors import Interrupted
 from mage_es.events.log import LogReader
@@ -125,7 +125,7 @@ def test_what_the_nearest_cases_answer_is_no_gain_of_a_model_that_gets_nothing_r
     rows = {row.method: row for row in report.ring.rows}
     assert report.is_gain and report.recalled_right == rows["mage"].correct > 0
     assert report.by_model == ByModel(asked=12 - report.recalled, right=0, alone=0)
-    assert report.unread == {"empty": 12} and not is_models(report)
+    assert report.unread == {"empty": 12} and not report.is_models
     said = " ".join(verdict(report))
     assert "That is a gain of the look-up." in said and "12 empty" in said
     assert f"MAGE recalled {report.recalled} of 12" in said and "--no-recall" in said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,25 +20,9 @@ from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflic
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import MAGE_ES, Draft
 from mage_es.events.wal.bodies import body_of
-from tests.events.bucket import bucket
 from tests.events.samples import abandon, bits, clock, judged, remembered
 
 FS = LocalFileSystem()
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """The address of a bucket."""
-    with bucket() as address:
-        yield address
-
-
-@pytest.fixture(params=["folder", "bucket"])
-def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
-    """An empty place of either kind."""
-    if request.param == "folder":
-        return FolderObjects(tmp_path / "backup", FS)
-    return S3Objects(f"{request.getfixturevalue('address')}/prefix/{tmp_path.name}")
 
 
 @pytest.fixture

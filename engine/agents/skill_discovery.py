@@ -327,10 +327,11 @@ class _Asking:
     def _wrong(self, task_type: str) -> list[AnswerJudged]:
         """Return this iteration's failures of a type, fresh questions before revisited ones, then by id.
 
-        A reply that was truncated, refused or empty shows no mistake to learn from.
+        A reply that was truncated, refused or empty shows no mistake, so those come last; how their questions are
+        worked out can be taught all the same.
         """
-        wrong = [v for v in self.verdicts if v.task_type == task_type and not (v.correct or v.reason)]
-        return sorted(wrong, key=lambda verdict: (verdict.purpose != "fresh", verdict.question_id))
+        wrong = [each for each in self.verdicts if each.task_type == task_type and not each.correct]
+        return sorted(wrong, key=lambda each: (each.reason != "", each.purpose != "fresh", each.question_id))
 
     def _right(self, task_type: str) -> list[AnswerJudged]:
         return [verdict for verdict in self.verdicts if verdict.task_type == task_type and verdict.correct]

@@ -78,6 +78,7 @@ def answer(
     memories: tuple[Retrieved, ...] = (),
     chain: tuple[str, ...] = (),
     tool_id: str = "",
+    reason: str = "",
 ) -> None:
     """Apply the plan, the reply and the verdict of one question of iteration 0."""
     plan = QuestionPlanned(
@@ -87,8 +88,8 @@ def answer(
     )  # fmt: skip
     verdict = AnswerJudged(
         iteration=0, purpose="fresh", question_id=question_id, task_type=question_id[0], skill="sums",
-        answer=QUESTIONS[question_id].gold if correct else "5", score_micro=0, correct=correct, strict=False,
-        judge="rule",
+        answer=QUESTIONS[question_id].gold if correct else "" if reason else "5", score_micro=0, correct=correct,
+        strict=False, judge="rule", reason=reason,
     )  # fmt: skip
     for event in (plan, said(question_id, "2 + 3 = 5"), verdict):
         state.apply(event)
@@ -187,6 +188,13 @@ def test_a_doubtful_question_is_in_no_later_brief_and_one_mistake_makes_no_instr
     failures, refinement = asked(state, "t", iteration=2)
     assert isinstance(failures.brief, FailureBrief) and [case.question_id for case in failures.brief.cases] == ["t2"]
     assert refinement.idle == "nothing to author"
+
+
+def test_a_question_whose_reply_was_cut_is_taught_too_after_those_that_show_a_mistake(state: State) -> None:
+    answer(state, "t1", correct=False, reason="truncated")
+    (brief,) = [each.brief for each in asked(state, "t", iteration=1) if isinstance(each.brief, FailureBrief)]
+    shown = [(case.question_id, case.wrong_answer, case.wrong_reasoning) for case in brief.cases]
+    assert shown == [("t2", "5", "2 + 3 = 5"), ("t1", "", "2 + 3 = 5")]
 
 
 def test_the_teacher_sees_which_rules_the_learner_has_already(state: State) -> None:

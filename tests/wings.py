@@ -1,11 +1,12 @@
-"""The kernel without its wings: `python -m tests.wings [WING ...]` deletes each once from a copy and tests the rest.
+"""The kernel without its wings: `python -m tests.wings [WING ...]` deletes each from a copy and tests the rest.
 
 Rules
-    - The copy is the package as it is installed, without the wing's folder and entry points, first on the path.
-    - Every module of it but those of the front door is imported, the command line starts, and a model of Python learns
-      from own tasks, is examined, and its run is replayed, and verified unless that is what was deleted.
-    - Then quick tests of the kernel run: those that name no module of the wing, and need none of
-      what it offers (NEEDING).
+    - The copy is the package as it is installed, without the folders and entry points of wings, first on the path.
+    - Without each wing alone every module but those of the front door is imported, the command line starts, and a model
+      of Python learns from own tasks, is examined, and its run is replayed, and verified unless that is what was
+      deleted.
+    - Quick tests of the kernel run without several wings at once (TOGETHER), since each takes a minute: those that name
+      no module of these, and need nothing that they offer (NEEDING).
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-WINGS = (
-    *("auditing", "bench", "exports", "histories", "players", "providers", "serving", "study", "testing", "upkeep"),
-    "viewing",
+TOGETHER = (
+    ("auditing", "exports", "histories", "upkeep"),
+    ("bench", "study", "testing"),
+    ("providers", "serving", "viewing"),
+    ("players",),
 )
+"""Every wing once."""
 TESTS = (
     *("tests/projections", "tests/events", "tests/engine/agents", "tests/engine/embedders", "tests/engine/models"),
     *("tests/engine/rules", "tests/engine/run", "tests/engine/seams", "tests/engine/session", "tests/engine/verbs"),
@@ -80,54 +84,57 @@ print("own tasks are learned, examined and replayed")
 """
 
 
-def copied(wing: str, to: Path) -> None:
-    """Lay out the package in a folder as an installer would, without a wing."""
+def copied(wings: Sequence[str], to: Path) -> None:
+    """Lay out the package in a folder as an installer would, without some wings."""
     for package, source in sorted(PROJECT["tool"]["setuptools"]["package-dir"].items()):
         left_out = shutil.ignore_patterns("__pycache__", "_package", "web", "pictures")
         shutil.copytree(ROOT / source, to / package.replace(".", "/"), ignore=left_out, dirs_exist_ok=True)
-    shutil.rmtree(to / "mage_es" / "engine" / wing)
+    for wing in wings:
+        shutil.rmtree(to / "mage_es" / "engine" / wing)
     info = to / f"mage_es-{PROJECT['project']['version']}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: mage-es\nVersion: {PROJECT['project']['version']}\n")
-    (info / "entry_points.txt").write_text("\n".join(entry_points(wing)))
+    (info / "entry_points.txt").write_text("\n".join(entry_points(wings)))
 
 
-def entry_points(wing: str) -> Iterator[str]:
+def entry_points(wings: Sequence[str]) -> Iterator[str]:
     for group, entries in PROJECT["project"]["entry-points"].items():
         yield f"[{group}]"
-        yield from (f"{name} = {value}" for name, value in entries.items() if f".engine.{wing}." not in value)
+        for name, value in entries.items():
+            if not any(f".engine.{wing}." in value for wing in wings):
+                yield f"{name} = {value}"
 
 
-def kernel_tests(wing: str) -> list[str]:
-    """Return the files of tests that need nothing of the wing, nor import what does."""
+def kernel_tests(wings: Sequence[str]) -> list[str]:
+    """Return the files of tests that need nothing of the wings, nor import what does."""
     texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
-    named = [f"engine.{wing}"]
+    named = [f"engine.{wing}" for wing in wings]
     while left_out := [path for path, text in texts.items() if any(name in text for name in named)]:
         named = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in left_out]
         texts = {path: text for path, text in texts.items() if path not in left_out}
-    rooms, needing = [ROOT / name for name in TESTS], [ROOT / name for name in NEEDING.get(wing, ())]
+    rooms, needing = [ROOT / name for name in TESTS], [ROOT / name for wing in wings for name in NEEDING.get(wing, ())]
     tests = (path for path in texts if path.name.startswith("test_") and any(map(path.is_relative_to, rooms)))
     return sorted(str(path) for path in tests if not any(map(path.is_relative_to, needing)))
 
 
-def left_without(wing: str) -> None:
-    """Raise `CalledProcessError` if the kernel does not work without a wing."""
+def run_without(wings: Sequence[str], *commands: Sequence[str]) -> None:
+    """Run commands of Python beside a copy that lacks some wings. Raises `CalledProcessError` if one fails."""
     with tempfile.TemporaryDirectory() as folder:
-        copied(wing, Path(folder))
+        copied(wings, Path(folder))
         place = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
-        for words in (
-            ("-c", LEFT),
-            ("-m", "mage_es", "--version"),
-            ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", "-n", "auto", *kernel_tests(wing)),
-        ):
-            # Not in the checkout: what an installation leaves there lists the wing's entry points, too.
+        for words in commands:
+            # Not in the checkout: what an installation leaves there lists the wings' entry points, too.
             done = subprocess.run([sys.executable, *words], cwd=folder, env=place, capture_output=True, text=True)
-            print(f"without {wing}: {(done.stdout.strip().splitlines() or [''])[-1]}", flush=True)
+            print(f"without {', '.join(wings)}: {(done.stdout.strip().splitlines() or [''])[-1]}", flush=True)
             if done.returncode:
                 print(done.stdout, done.stderr, file=sys.stderr)
                 done.check_returncode()
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or WINGS:
-        left_without(name)
+    chosen = sys.argv[1:] or [wing for wings in TOGETHER for wing in wings]
+    for wing in chosen:
+        run_without((wing,), ("-c", LEFT), ("-m", "mage_es", "--version"))
+    for wings in [(wing,) for wing in sys.argv[1:]] or TOGETHER:
+        quick = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", "-n", "auto")
+        run_without(wings, (*quick, *kernel_tests(wings)))

@@ -137,7 +137,7 @@ def test_what_was_changed_is_told(served: Run, tmp_path: Path, change: Callable[
 
 @pytest.mark.slow
 def test_where_the_wing_was_deleted_verify_says_that_a_served_run_is_not_checked(served: Run, tmp_path: Path) -> None:
-    copied("serving", tmp_path)
+    copied(("serving",), tmp_path)
     words = "import sys, mage_es; print(*((c.name, c.result) for c in mage_es.verify(sys.argv[1]).checks if c.doubt))"
     place = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", words, served.path], cwd=tmp_path, env=place, capture_output=True)

@@ -11,7 +11,8 @@ Rules
       into it: corrections and examples only. A retrieval recipe may require a least cosine of every memory.
     - Among the nearest, cases that may have been solved by chance (`guess`, rules/new_memories.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
-    - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
+    - If a metric was learned from the cases (rules/metric.py) it ranks them. Floors are always cosines: there, that of
+      the nearest case lets all in.
     - Where a metric may be learned, cases that are out of date (rules/drift.py), or that their like outvote, are shown
       with no question.
     - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own; nor is a type strategy that
@@ -182,6 +183,12 @@ class Candidates:
             return None
         return metric_of(self._memory, self.query.task_type, for_anchors=self.query.is_anchor)
 
+    @cached_property
+    def _floor(self) -> float:
+        # A metric was chosen because it finds what cosines miss: where anything is near, it decides alone.
+        floor = self._terms.floor
+        return float("-inf") if self._metric is not None and self.nearest() >= floor else floor
+
     def nearest(self) -> float:
         """Return the cosine of the nearest memory of a case, -1 if there is none."""
         pools = chain.from_iterable(map(self._searched, get_args(Index)))
@@ -250,7 +257,7 @@ class Candidates:
         return hits
 
     def _is_left(self, pool: Pool, row: int, without: Collection[str]) -> bool:
-        is_near = pool.cosine[row] >= self._terms.floor or not is_case(pool.rows, row)
+        is_near = pool.cosine[row] >= self._floor or not is_case(pool.rows, row)
         return bool(is_near) and pool.rows.question_ids[row] not in without
 
     def _searched(self, index: Index) -> list[Pool]:

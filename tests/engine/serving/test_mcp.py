@@ -222,6 +222,21 @@ def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: 
     assert far["evidence"].startswith("No memory reaches the floor") and "reaches" not in found["evidence"]
 
 
+def test_where_a_metric_ranks_the_cases_a_search_tells_cosines_and_the_kind_is_known(labelled: Run) -> None:
+    shown, frozen = shown_now(open_run(labelled)), open_run(labelled)
+    [kind] = got(called(shown, "task_types", {}))["task_types"]
+    assert kind["memories"] and kind["example"], "all of them are of missed questions"
+    for name in frozen.world.setting.held_out:
+        question = frozen.world.questions[name].question
+        found, told = got(called(shown, "search_memory", {"query": question})), frozen.bundle(question)
+        assert found["memories"][0]["memory_id"] == told.memories[0].memory_id
+        assert found["evidence"].startswith("No memory reaches") == bool(told.reason)
+        [vector] = frozen.world.embedder.encode([question])
+        for each in found["memories"]:
+            [near] = frozen.world.embedder.encode([frozen.state.memory.row(each["memory_id"]).question])
+            assert each["similarity"] == pytest.approx(float(near @ vector), abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [

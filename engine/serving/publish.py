@@ -277,7 +277,8 @@ def publish_price(
     execution: str | None = None,
 ) -> AskingPrice:
     """Return what `publish` can take at most: the anchors, once for each part of a key that has something new, and
-    before the first once as things are and once without memories. Estimated from what they cost here, or in the served run. No model is called.
+    before the first once as things are and once without memories. Estimated from what they cost here, or in the
+    served run. No model is called.
 
     Raises `UsageError` if the run is not a served one, has no anchors, or another model than `execution` answered them.
     """

@@ -139,6 +139,8 @@ def test_only_a_key_that_curates_decides_and_never_on_what_it_proposed_itself(cl
     assert (reviewed.by, reviewed.reason, reviewed.verdict) == ("boss", "read", "approved")
     [refused] = review(clients.live.run).refused
     assert (refused.memory_id, refused.key, refused.question, refused.why) == (own, "boss", QUESTION, "read")
+    [check] = check_proposals(LogReader(clients.live.run.log_path))
+    assert check.ok and "proposals: 1 approved, 1 rejected;" in check.detail, "what became of each, and none twice"
 
 
 def test_what_a_key_takes_out_of_use_and_brings_back_is_on_record_under_its_name(clients: Clients) -> None:

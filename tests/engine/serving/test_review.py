@@ -122,6 +122,8 @@ def test_a_planted_text_waits_for_a_person_who_sees_why_and_what_is_near(clients
     assert waiting.anchors[0].similarity >= waiting.anchors[2].similarity
     # Nor is it read in any other way, but by a key that curates.
     assert [clients.call(name, f"/v1/memories/{planted}").status_code for name in ("alice", "boss")] == [404, 200]
+    [written, made_of] = clients.call("boss", f"/v1/memories/{planted}").json()["origin"]
+    assert written.startswith("Written by no model") and made_of.startswith("feedback.given on inf-")
     for tool, arguments in (("search_memory", {"query": QUESTION}), ("task_types", {})):
         shown = called(shown_by(clients.live), tool, arguments)
         assert PLANTED not in msgspec.json.encode(shown.model_dump(mode="json")).decode()

@@ -29,7 +29,7 @@ Rules
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from heapq import merge
-from itertools import chain, islice
+from itertools import chain, count, islice
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -122,11 +122,13 @@ class Pool:
         self._eligible, self._found = eligible, list[int]()
 
     def found(self) -> Iterator[int]:
-        """Yield the rows that the query may get besides strategies."""
-        yield from self._found
-        for row in self._eligible:
-            self._found.append(row)
-            yield row
+        """Yield the rows that the query may get besides strategies; several may go through them at once."""
+        for place in count():
+            if place == len(self._found):
+                if (row := next(self._eligible, None)) is None:
+                    return
+                self._found.append(row)
+            yield self._found[place]
 
     @cached_property
     def nearest(self) -> list[int]:
@@ -187,7 +189,8 @@ class Candidates:
     def _floor(self) -> float:
         # A metric was chosen because it finds what cosines miss: where anything is near, it decides alone.
         floor = self._terms.floor
-        return float("-inf") if self._metric is not None and self.nearest() >= floor else floor
+        lets_all_in = floor > -1 and self._metric is not None and self.nearest() >= floor
+        return -1.0 if lets_all_in else floor
 
     def nearest(self) -> float:
         """Return the cosine of the nearest memory of a case, -1 if there is none."""
@@ -257,7 +260,7 @@ class Candidates:
         return hits
 
     def _is_left(self, pool: Pool, row: int, without: Collection[str]) -> bool:
-        is_near = pool.cosine[row] >= self._floor or not is_case(pool.rows, row)
+        is_near = self._floor <= -1 or pool.cosine[row] >= self._floor or not is_case(pool.rows, row)
         return bool(is_near) and pool.rows.question_ids[row] not in without
 
     def _searched(self, index: Index) -> list[Pool]:

@@ -245,7 +245,7 @@ def test_a_floor_is_of_the_nearest_case_and_the_metric_chooses_from_all() -> Non
         cosines = [memory.slice(index, "t").vectors @ asked.vector for index in ("success", "failure")]
         near = float(max(each.max() for each in cosines)) - 1e-6
         served = retrieve("nearest", asked, memory, TERMS._replace(bundle=5, floor=near))
-        assert served == retrieve("nearest", asked, memory, TERMS._replace(bundle=5))
+        assert served == retrieve("nearest", asked, memory, TERMS._replace(bundle=5)) and len(served.ids) == 5
         assert not any(retrieve("nearest", asked, memory, TERMS._replace(bundle=5, floor=near + 0.01)))
 
 

@@ -17,7 +17,9 @@ from mage_es.events.errors import LogError
 from tests.engine.conftest import begin
 from tests.engine.serving.upstream import Upstream, upstream
 
-LABELS = Config(benchmark="private-labels", execution="builtin/copier", iterations=1, pool=60, held_out=20, anchors=10)
+LABELS = Config(
+    benchmark="private-labels?difficulty=3", execution="builtin/copier", iterations=1, pool=60, held_out=20, anchors=10
+)
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import TOOLS, AgentView, McpApp, called, offered, server_of, shown_by, shown_now
 from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.upkeep.memory import curate
+from mage_es.engine.viewing.ask import ask
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft, FeedbackGiven, InferenceOpened, MemoryAppended, MemoryProposed
 from tests.engine.serving.conftest import Opening
@@ -230,7 +231,8 @@ def test_where_a_metric_ranks_the_cases_a_search_tells_cosines_and_the_kind_is_k
         question = frozen.world.questions[name].question
         found, told = got(called(shown, "search_memory", {"query": question})), frozen.bundle(question)
         assert found["memories"][0]["memory_id"] == told.memories[0].memory_id
-        assert found["evidence"].startswith("No memory reaches") == bool(told.reason)
+        is_said_far = found["evidence"].startswith("No memory reaches"), bool(ask(labelled, question).far)
+        assert is_said_far == (bool(told.reason), bool(told.reason))
         [vector] = frozen.world.embedder.encode([question])
         for each in found["memories"]:
             [near] = frozen.world.embedder.encode([frozen.state.memory.row(each["memory_id"]).question])

@@ -195,7 +195,7 @@ def test_the_price_is_not_less_than_what_the_first_publish_asks(labelled: Run, t
     publish(live.run)
     began = next(seq for seq, _ in LogReader(live.run.log_path).numbered(ServingStarted))
     planned = list(LogReader(live.run.log_path).of(QuestionPlanned, since=began))
-    assert {each.purpose for each in planned} == {"anchor", "bare"} and len(planned) == price.questions
+    assert {each.purpose for each in planned} == {"anchor", "bare"} and len(planned) <= price.questions
 
 
 def test_what_was_published_is_not_published_again(live: LiveRun, say: Say) -> None:

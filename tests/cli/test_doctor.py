@@ -93,7 +93,7 @@ def test_of_labels_that_are_listed_it_does_not_say_to_list_them(mage: Command, t
     replies = [each for each in json.loads(outcome.out)["checks"] if each["name"].startswith("execution reply")]
     assert replies and all("that the prompt lists" in each["detail"] for each in replies)
     assert not any("--labels" in each["remedy"] for each in replies)
-    assert outcome.err.partition("Next: mage-es evolve")[2].count("labels") == 1
+    assert outcome.err.partition("Next: mage-es evolve")[2].count("billing,delivery") == 1
 
 
 def test_tasks_that_cannot_be_read_are_a_failed_check(mage: Command, tmp_path: Path) -> None:

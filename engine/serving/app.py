@@ -52,7 +52,7 @@ class _Curating(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What to do with a memory, and why."""
 
     action: Curation
-    reason: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 
 class App:

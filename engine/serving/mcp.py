@@ -261,6 +261,8 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
     floor, evidence = run.floor(task_type), evidence_of(state, task_type)
     if all(cosine < floor for cosine in cosines.values()):
         evidence = f"No memory reaches the floor, so probably nothing is known about this. {evidence}".rstrip()
+    elif any(pool.similarity is not pool.cosine for pool in pools):
+        evidence = f"Ranked by what tells the answers apart, so those below the floor count, too. {evidence}".rstrip()
     return NearMemories(
         run_id=run.run.id,
         marker=run.marker,

@@ -90,7 +90,7 @@ def calls(run: Run) -> int:
 def test_a_run_makes_exactly_as_many_calls_as_it_may_over_all_its_sessions(tmp_path: Path) -> None:
     run = begin(tmp_path, Limits(max_calls=30), paid())
     assert calls(run) == 30
-    with pytest.raises(BudgetReached, match="30 calls is reached. To"):
+    with pytest.raises(BudgetReached, match=r"30 calls is reached\. To"):
         go_on(run, Limits(max_calls=30), paid())
     with pytest.raises(BudgetReached, match="20 calls is reached: 30 were made"):
         go_on(run, Limits(max_calls=20), paid())

@@ -295,11 +295,12 @@ def publish_price(
     begun, sources = inheritance(reader), [reader]
     if begun and (parent := run.path.parent / begun.path / "log").exists():
         sources.append(LogReader(parent))
+    asked, rates = rounds * len(world.setting.anchors), prices or Prices()
     for source in sources:
         own = source.of(v.QuestionPlanned, since=last_inherited(source) + 1)
         if like := [planned for planned in own if planned.purpose == "anchor"]:
-            return price_again(source, rounds * len(world.setting.anchors), like, prices or Prices())
-    return price_again(reader, rounds * len(world.setting.anchors), (), prices or Prices())
+            return price_again(source, asked, like, rates, execution=execution)
+    return price_again(reader, asked, (), rates, execution=execution)
 
 
 @typed

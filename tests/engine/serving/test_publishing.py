@@ -192,6 +192,9 @@ def test_the_price_is_not_less_than_what_the_first_publish_asks(labelled: Run, t
     asyncio.run(live.give_feedback(about))
     live.close()
     price = publish_price(live.run)
+    paid = publish_price(live.run, execution="anthropic/claude-sonnet-4-6")
+    assert (price.usd, price.questions) == (0.0, paid.questions)
+    assert paid.execution == "anthropic/claude-sonnet-4-6" and paid.usd, "at the rate of the model that will answer"
     publish(live.run)
     began = next(seq for seq, _ in LogReader(live.run.log_path).numbered(ServingStarted))
     planned = list(LogReader(live.run.log_path).of(QuestionPlanned, since=began))

@@ -31,6 +31,7 @@ from mage_es.engine.serving.publish import PublishReport, publish, publish_price
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.upkeep.review import review
+from mage_es.engine.verbs.evolve import evolve_price
 from mage_es.engine.verbs.exam import examine
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Appended, Log, LogReader
@@ -48,6 +49,7 @@ from mage_es.events.vocabulary import (
 )
 from tests.engine.conftest import SMALL, begin
 from tests.engine.forgery import forged, instead
+from tests.engine.serving.conftest import LABELS
 from tests.engine.serving.talking import said
 from tests.engine.serving.test_feedback import models
 from tests.engine.serving.test_live import QUESTION
@@ -196,6 +198,9 @@ def test_the_price_is_not_less_than_what_the_first_publish_asks(labelled: Run, t
     assert (price.usd, price.questions) == (0.0, paid.questions)
     assert paid.execution == "anthropic/claude-sonnet-4-6" and paid.usd, "at the rate of the model that will answer"
     publish(live.run)
+    assert evolve_price(LABELS, from_run=live.run) == evolve_price(LABELS, from_run=labelled), (
+        "to publish is no learning"
+    )
     began = next(seq for seq, _ in LogReader(live.run.log_path).numbered(ServingStarted))
     planned = list(LogReader(live.run.log_path).of(QuestionPlanned, since=began))
     assert {each.purpose for each in planned} == {"anchor", "bare"} and len(planned) <= price.questions

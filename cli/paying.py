@@ -29,7 +29,7 @@ def priced(price: AskingPrice, how: str, basis: str) -> str:
 
 def going_on(price: AskingPrice, run_id: str, iterations: int) -> str:
     """Return one sentence on the cost of continuing a run."""
-    taken = _taken(price, price.execution, f"as its own took in {run_id}")
+    taken = _taken(price, price.execution, f"as iterations on record in {run_id} did")
     return f"Going on with {counted(iterations, 'iteration')} of {price.questions} questions in all takes about {taken}"
 
 

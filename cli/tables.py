@@ -88,7 +88,8 @@ def _done(summary: RunSummary) -> str:
         level = f"{_result(summary)} ({right}/{total} right)" if total else "nothing answered yet"
         return f"baseline {summary.baseline}: {level}"
     if summary.state == "served":
-        return f"published {counted(summary.iterations_done, 'time')}"
+        # The first one publishes nothing: it asks the anchors as things are.
+        return f"{counted(summary.iterations_done, 'iteration')} of publishing"
     return f"{summary.iterations_done} of {summary.iterations} iterations"
 
 

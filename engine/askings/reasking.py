@@ -70,8 +70,11 @@ _PLACE = 16
 """By how many bits the place of a repetition is above the ordinals of its facts."""
 
 
-def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanned], prices: Prices) -> AskingPrice:
-    """Return what some prompts will cost if each costs the mean of those `like` it in the run."""
+def price_again(
+    reader: LogReader, questions: int, like: Iterable[QuestionPlanned], prices: Prices, *, execution: str | None = None
+) -> AskingPrice:
+    """Return what some prompts will cost if each takes the mean of those `like` it in the run; `execution` names the
+    model that will answer, at whose rate, if it is another one."""
     asked, purposes = Counter[tuple[int, str]](), set[str]()
     for planned in like:
         asked[planned.iteration, planned.question_id] += 1
@@ -86,13 +89,14 @@ def price_again(reader: LogReader, questions: int, like: Iterable[QuestionPlanne
             times = max(asked[call.iteration, name] for name in (call.about, call.about.rpartition("/")[0]))
             calls += share * times
             seconds += share * times * call.latency_us / 1e6
-            used[call.model, "in"] += times * call.input_tokens
-            used[call.model, "out"] += times * call.output_tokens
+            model = call.model if call.tier == "judge" or not execution else execution
+            used[model, "in"] += times * call.input_tokens
+            used[model, "out"] += times * call.output_tokens
     rates = {model: prices.rate(model) for model, _ in used}
     paid = [rate.cost(used[model, "in"], 0, used[model, "out"]) for model, rate in rates.items() if rate]
     is_known = len(paid) == len(rates) and bool(rates or not questions)
     return AskingPrice(
-        execution=first_event(reader).execution_model,
+        execution=execution or first_event(reader).execution_model,
         questions=questions,
         calls=max(questions, round(calls)),
         input_tokens=round(share * sum(used[model, "in"] for model in rates)),

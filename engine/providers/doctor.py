@@ -95,6 +95,10 @@ REPLIES: Mapping[str, tuple[str, str]] = {
         "Use a server that enforces response_format, or try structured=json_object in its spec.",
     ),
     "unlisted": ("; it is none of the answers of these tasks", "List the answers there can be: --labels {labels}"),
+    "strayed": (
+        "; it is none of the answers that the prompt lists",
+        "A run may teach it that: `mage-es try` shows whether. Else choose a larger model.",
+    ),
     "again": ("; the first was no answer", f"A run asks twice for such a reply. To ask once, set {_QUIET}."),
     "fine": ("", ""),
 }
@@ -123,12 +127,14 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
 class FirstPrompt(NamedTuple):
     """What a tier is asked first; `read` returns the answer in a reply as displayed, "" if there is none. `score`
-    returns whether that answer is right (None: no rule can tell). `labels` are the possible answers, if few."""
+    returns whether that answer is right (None: no rule can tell). `labels` are the possible answers, if few, and
+    `are_listed` is whether the prompt lists them."""
 
     request: Request
     read: Callable[[str], str]
     score: Callable[[str], bool | None] = lambda text: None
     labels: Collection[str] = ()
+    are_listed: bool = False
 
 
 def diagnose(config: Config, *, runs_dir: Path, data_dir: Path | None, now: int, calls: bool = True) -> Diagnosis:
@@ -231,7 +237,7 @@ def _answering(world: World, question: Question, labels: Collection[str]) -> Fir
         verdict = world.benchmark.score(question, reply)
         return None if verdict.undecided else verdict.correct
 
-    return FirstPrompt(request, extract_of(world.benchmark), is_right, labels)
+    return FirstPrompt(request, extract_of(world.benchmark), is_right, labels, bool(world.setting.traits.labels))
 
 
 def _guiding(world: World, evolution: Sequence[Question]) -> FirstPrompt:
@@ -323,7 +329,7 @@ def _outcome(name: str, first: FirstPrompt, reply: Completion, is_second: bool) 
         return DoctorCheck(name, "optional", detail, REPLIES["formless" if is_typed else "unread"][1])
     mark = {True: ", right", False: ", wrong", None: ""}[first.score(reply.text)]
     if first.labels and answer.casefold() not in {label.casefold() for label in first.labels}:
-        kind = "unlisted"
+        kind = "strayed" if first.are_listed else "unlisted"
     elif is_typed and not reply.text.lstrip().startswith("{"):
         kind = "formless"
     else:

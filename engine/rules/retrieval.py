@@ -11,7 +11,8 @@ Rules
       into it: corrections and examples only. A retrieval recipe may require a least cosine of every memory.
     - Among the nearest, cases that may have been solved by chance (`guess`, rules/new_memories.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
-    - If a metric was learned from the cases (rules/metric.py) it ranks them; floors are always cosines.
+    - If a metric was learned from the cases (rules/metric.py) it ranks them. Floors are always cosines: there, that of
+      the nearest case lets all in.
     - Where a metric may be learned, cases that are out of date (rules/drift.py), or that their like outvote, are shown
       with no question.
     - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own; nor is a type strategy that
@@ -28,7 +29,7 @@ Rules
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from heapq import merge
-from itertools import chain, islice
+from itertools import chain, count, islice
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -121,11 +122,13 @@ class Pool:
         self._eligible, self._found = eligible, list[int]()
 
     def found(self) -> Iterator[int]:
-        """Yield the rows that the query may get besides strategies."""
-        yield from self._found
-        for row in self._eligible:
-            self._found.append(row)
-            yield row
+        """Yield the rows that the query may get besides strategies; several may go through them at once."""
+        for place in count():
+            if place == len(self._found):
+                if (row := next(self._eligible, None)) is None:
+                    return
+                self._found.append(row)
+            yield self._found[place]
 
     @cached_property
     def nearest(self) -> list[int]:
@@ -181,6 +184,13 @@ class Candidates:
         if not self._terms.is_measured:
             return None
         return metric_of(self._memory, self.query.task_type, for_anchors=self.query.is_anchor)
+
+    @cached_property
+    def _floor(self) -> float:
+        # A metric was chosen because it finds what cosines miss: where anything is near, it decides alone.
+        floor = self._terms.floor
+        lets_all_in = floor > -1 and self._metric is not None and self.nearest() >= floor
+        return -1.0 if lets_all_in else floor
 
     def nearest(self) -> float:
         """Return the cosine of the nearest memory of a case, -1 if there is none."""
@@ -250,7 +260,7 @@ class Candidates:
         return hits
 
     def _is_left(self, pool: Pool, row: int, without: Collection[str]) -> bool:
-        is_near = pool.cosine[row] >= self._terms.floor or not is_case(pool.rows, row)
+        is_near = self._floor <= -1 or pool.cosine[row] >= self._floor or not is_case(pool.rows, row)
         return bool(is_near) and pool.rows.question_ids[row] not in without
 
     def _searched(self, index: Index) -> list[Pool]:

@@ -153,7 +153,8 @@ class Budget:
     def _require(self, most: float) -> None:
         max_usd, max_calls, _ = self._limits
         if max_calls and self._calls >= max_calls:
-            raise BudgetReached(f"The budget of {max_calls} calls is reached.", "--max-calls N")
+            more = f": {self._calls} were made" if self._calls > max_calls else ""
+            raise BudgetReached(f"The budget of {max_calls} calls is reached{more}.", "--max-calls N")
         if max_usd and (silent := [model for model, tells in self._tells.items() if not tells]):
             raise BudgetReached(
                 f"The server of {silent[0]} does not report how many tokens it reads and writes, so a limit in "

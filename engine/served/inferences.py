@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -68,7 +69,7 @@ def explained(run_id: str, state: State, found: Recorded, *, preface: str) -> In
     """Return the report of an inference; `state` is that of its marker, `preface` the run's sentence before notes."""
     started, opened, closed, feedback = found
     note = note_of(state, opened.memories, CaseLayout(opened.layout, started.is_bare, preface))
-    near = opened.similarities or (0.0,) * len(opened.memories)  # a repeated request has none
+    near = opened.similarities or (math.nan,) * len(opened.memories)  # a repeated request has none; null in JSON
     return InferenceReport(
         run_id=run_id,
         marker=str(Marker("iteration", opened.marker)),

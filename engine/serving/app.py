@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # the extra `otel` need not be installed
 _MOST_FEEDBACK = 2**20
 """Most bytes of a feedback request."""
 _PROBES = ("/healthz", "/readyz")
-_UNLIMITED = (*_PROBES, "/metrics", "/v1/feedback", "/v1/inferences/")
+_UNLIMITED = (*_PROBES, "/metrics", "/v1/feedback", "/v1/inferences/", "/v1/memories/")
 """Routes that cost the upstream nothing. Feedback in particular must not wait for the rate limit of the requests that
 it is about."""
 _LONGEST_PATH = 200
@@ -52,7 +52,7 @@ class _Curating(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What to do with a memory, and why."""
 
     action: Curation
-    reason: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 
 class App:
@@ -118,6 +118,8 @@ class App:
             send = entry.send
         try:
             guest = self._admitted(headers, scope["path"])
+            if not scope["path"].startswith(_UNLIMITED):
+                self._door.require_rate(guest, now=time.monotonic())
             await endpoint(guest, scope, receive, send)
         except Refused as refused:
             # The run is "" if its key reaches none.
@@ -131,7 +133,7 @@ class App:
 
     def _admitted(self, headers: Mapping[str, str], path: str) -> Guest:
         try:
-            return self._door.admit(headers, now=time.monotonic(), is_limited=not path.startswith(_UNLIMITED))
+            return self._door.admit(headers)
         except Refused as refused:
             if path in _PROBES and refused.status == 401:  # a probe has no key, and sees no run
                 return Guest()

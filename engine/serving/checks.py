@@ -10,7 +10,7 @@ Rules
       verdicts show whether that is true, and the rule (engine/serving/rules/trials.py) whether it was enough.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
@@ -224,7 +224,7 @@ class _Publishes:
 
     def __init__(self) -> None:
         self.is_served, self.served = False, 0
-        self.counts: dict[str, int] = defaultdict(int)
+        self._became: dict[str, str] = {}
         self._born: set[str] = set()
         self._approved: set[str] = set()
         self._since: dict[str, int] = {}
@@ -246,7 +246,7 @@ class _Publishes:
             case v.GuardDecided(verdict="accepted"):
                 self._accepted.append(event.iteration)
             case v.ProposalReviewed():
-                self.counts[event.verdict] += 1
+                self._became[event.memory_id] = event.verdict
                 (self._approved.add if event.verdict == "approved" else self._approved.discard)(event.memory_id)
             case v.ProposalSettled():
                 return self._settled(event)
@@ -256,12 +256,13 @@ class _Publishes:
 
     def told(self) -> str:
         """Return what was found; empty for a run that was never served."""
-        counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(self.counts.items())) or "none"
+        became = sorted(Counter(self._became.values()).items())
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in became) or "none"
         return f"proposals: {counts}; {self.served} inferences got a published one" if self.is_served else ""
 
     def _settled(self, event: v.ProposalSettled) -> str:
         name, k = event.memory_id, event.iteration
-        self.counts[event.verdict] += 1
+        self._became[name] = event.verdict
         if event.verdict != "published" or name not in self._born:
             return ""
         self._since[name] = k

@@ -173,7 +173,8 @@ def inference_of(response: object) -> str:
     Raises `NotFound` for anything else, and for an id that a server gave to several replies.
     """
     carrier = response if hasattr(response, "headers") else getattr(response, "response", None)
-    if told := getattr(carrier, "headers", {}).get("x-mage-inference"):
+    headers = getattr(carrier, "headers", {})
+    if told := headers.get("x-mage-inference"):
         return str(told)
     name = getattr(response, "id", None)
     found = _known.get(name) if isinstance(name, str) else None
@@ -181,6 +182,11 @@ def inference_of(response: object) -> str:
         return found
     if found == "":
         raise NotFound(f"The server gave the id {name} to several replies. Ask for the header: with_raw_response.")
+    if headers.get("x-mage-memories"):
+        raise NotFound(
+            "This request has no inference: it went on without memories, since they were not ready within patience_s, "
+            "or nothing records it."
+        )
     raise NotFound(f"No wrapped client of this process got this {type(response).__name__}, or it was too long ago.")
 
 

@@ -38,6 +38,8 @@ class Guest(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] | None = None
     """What it may request from the upstream; None for anything."""
     models: tuple[str, ...] = ()
+    rate: float = 0.0
+    """Most requests per minute; 0 for any number."""
 
     def require_path(self, method: str, path: str) -> None:
         """Raise `Refused` for a request that may not be sent to the upstream."""
@@ -98,11 +100,8 @@ class Door:
         self._keys = msgspec.structs.replace(keys, keys=kept)
         return [key.name for key in lacking]
 
-    def admit(self, headers: Mapping[str, str], *, now: float, is_limited: bool = True) -> Guest:
-        """Return who sent a request at that moment, in seconds; `is_limited`: it counts towards the key's rate.
-
-        Raises `Refused` (401, 403, 429).
-        """
+    def admit(self, headers: Mapping[str, str]) -> Guest:
+        """Return who sent a request. Raises `Refused` (401, 403)."""
         if self._keys is None:
             self._require_local(headers)
             return Guest(run=self._run, curates=True)
@@ -111,10 +110,6 @@ class Door:
         operators = [each for each in sent if is_same(digest_of(each), self._keys.operator_sha256)]
         if matches:
             key, credential = matches[0]
-            # By its rate too, so that a key keeps its bucket when the file is read again, unless its rate changed.
-            bucket = self._buckets.setdefault((key.name, key.rate), _Bucket(key.rate))
-            if wait := bucket.take(now) if is_limited and key.rate else 0:
-                raise Refused(429, f"This key may send {key.rate:g} requests per minute.", retry_after=wait)
             own = self._upstream_keys[key.name]
             return Guest(
                 name=key.name,
@@ -125,11 +120,20 @@ class Door:
                 credential=credential,
                 paths=key.paths,
                 models=key.models,
+                rate=key.rate,
             )
         if operators:
             return Guest(is_operator=True)
         what = "This key is not known here" if sent else "There is no key in the request"
         raise Refused(401, f"{what}: send one of this server's keys, as for the API itself.")
+
+    def require_rate(self, guest: Guest, *, now: float) -> None:
+        """Count a request that came at that moment, in seconds. Raises `Refused` (429) if it is one too many."""
+        if guest.rate:
+            # By its rate too, so that a key keeps its bucket when the file is read again, unless its rate changed.
+            bucket = self._buckets.setdefault((guest.name, guest.rate), _Bucket(guest.rate))
+            if wait := bucket.take(now):
+                raise Refused(429, f"This key may send {guest.rate:g} requests per minute.", retry_after=wait)
 
     def _require_local(self, headers: Mapping[str, str]) -> None:
         origin = headers.get("origin")

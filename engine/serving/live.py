@@ -50,6 +50,7 @@ from mage_es.engine.serving.rules.feedback import (
     give_feedback,
     not_found,
     question_in,
+    unused_if_refused,
 )
 from mage_es.engine.serving.rules.sittings import SALT_BYTES, is_held_back
 from mage_es.engine.serving.sessions import Sessions, TurnHabits
@@ -379,7 +380,7 @@ class LiveRun:
             earlier = known.event if known and isinstance(known.event, v.FeedbackGiven) else None
             setting, state = self.world.setting, self.state
             found = give_feedback(setting, state, command._replace(earlier=earlier))
-            return decide(setting, state, RecordDecided(found))
+            return unused_if_refused(decide(setting, state, RecordDecided(found)))
 
         return self.journal.submit(decided)
 

@@ -22,7 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from itertools import chain
+from itertools import chain, islice
 from typing import Annotated, Any, Literal, NamedTuple
 
 import anyio
@@ -239,9 +239,11 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
     terms = world.setting.terms._replace(bundle=asked.limit, exclude_self=False, is_reasoned=is_reasoned)
     candidates = Candidates(query, state.memory, terms)
     pools = [candidates.pool(index, each) for index in INDEXES.values() for each in (task_type, *query.merged)]
-    found = {pool.rows.ids[row]: float(pool.similarity[row]) for pool in pools for row in pool.nearest}
-    found = {name: value for name, value in found.items() if _is_in_use(shown, name)}
-    near = sorted(found, key=lambda name: (-found[name], name))[: asked.limit]
+    rows = [(pool, row) for pool in pools for row in pool.nearest if _is_in_use(shown, pool.rows.ids[row])]
+    # A learned metric may rank them (rules/retrieval.py); the floor is one of cosines, and so is what is told.
+    rows.sort(key=lambda at: (-float(at[0].similarity[at[1]]), at[0].rows.ids[at[1]]))
+    cosines = {pool.rows.ids[row]: float(pool.cosine[row]) for pool, row in rows}
+    near = dict(islice(cosines.items(), asked.limit))
     search_id = ""
     if shown.live is not None:
         with suppress(NotRecorded):  # what was found still helps
@@ -249,7 +251,7 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
                 asked.query,
                 run,
                 task_type,
-                {name: found[name] for name in near},
+                near,
                 is_typed=asked.task_type is not None,
                 latency_s=time.perf_counter() - begun,
                 key=shown.key,
@@ -257,8 +259,10 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
             search_id = opened.inference
             shown.note(opened, closed)
     floor, evidence = run.floor(task_type), evidence_of(state, task_type)
-    if all(found[name] < floor for name in near):
+    if all(cosine < floor for cosine in cosines.values()):
         evidence = f"No memory reaches the floor, so probably nothing is known about this. {evidence}".rstrip()
+    elif any(pool.similarity is not pool.cosine for pool in pools):
+        evidence = f"Ranked by what tells the answers apart, so those below the floor count, too. {evidence}".rstrip()
     return NearMemories(
         run_id=run.run.id,
         marker=run.marker,
@@ -270,10 +274,10 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
             NearMemory(
                 memory_id=name,
                 outcome=state.memory.row(name).outcome,
-                similarity=round(found[name], 3),
+                similarity=round(cosine, 3),
                 text=_text_of(state, name),
             )
-            for name in near
+            for name, cosine in near.items()
         ),
     )
 
@@ -282,7 +286,7 @@ def task_types(shown: AgentView, asked: TaskTypes) -> KnownTaskTypes:
     run, state = shown.run, shown.run.state
     rows = [row for row in state.memory.rows() if row.status == "active" and _is_in_use(shown, row.memory_id)]
     counts = Counter(row.task_type for row in rows)
-    cases = (row for row in sorted(rows, key=lambda row: row.memory_id) if row.outcome == "success_memory")
+    cases = (row for row in sorted(rows, key=lambda row: row.memory_id) if row.kind != "type_strategy")
     examples = {row.task_type: row.question for row in cases}
     return KnownTaskTypes(
         run_id=run.run.id,

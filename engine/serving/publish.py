@@ -276,8 +276,9 @@ def publish_price(
     prices: Prices | None = None,
     execution: str | None = None,
 ) -> AskingPrice:
-    """Return what `publish` can take at most: the anchors, once for each part of a key that has something new, and once
-    before the first. Estimated from what they cost here, or in the served run. No model is called.
+    """Return what `publish` can take at most: the anchors, once for each part of a key that has something new, and
+    before the first once as things are and once without memories. Estimated from what they cost here, or in the
+    served run. No model is called.
 
     Raises `UsageError` if the run is not a served one, has no anchors, or another model than `execution` answered them.
     """
@@ -288,15 +289,18 @@ def publish_price(
     _require_same_model(run, execution or parse(first_event(reader).config).execution)
     rounds = len(turns_of(world.setting, state, reader))
     rounds += bool(rounds and not state.scores.accepted())
+    # Before the first the anchors are asked without memories, too; see `ask_bare`.
+    rounds += bool(rounds and world.setting.config.gate == "paired" and not state.scores.bare_answers())
     rounds += state.progress.is_completed(state.progress.closed + 1, "update")
     begun, sources = inheritance(reader), [reader]
     if begun and (parent := run.path.parent / begun.path / "log").exists():
         sources.append(LogReader(parent))
+    asked, rates = rounds * len(world.setting.anchors), prices or Prices()
     for source in sources:
         own = source.of(v.QuestionPlanned, since=last_inherited(source) + 1)
         if like := [planned for planned in own if planned.purpose == "anchor"]:
-            return price_again(source, rounds * len(world.setting.anchors), like, prices or Prices())
-    return price_again(reader, rounds * len(world.setting.anchors), (), prices or Prices())
+            return price_again(source, asked, like, rates, execution=execution)
+    return price_again(reader, asked, (), rates, execution=execution)
 
 
 @typed

@@ -90,11 +90,17 @@ class _Part(msgspec.Struct, gc=False):
 
 class Place(NamedTuple):
     """Where a turn is in the body of a request: the start of its message, of its first text after the opening quote,
-    and the end of the message if that is plain text (else 0)."""
+    and the end of the message if that is plain text (else 0). `mark` is what messages before it begin with."""
 
     message: int
     text: int
     end: int = 0
+    mark: bytes = b""
+
+
+_MARKS: Mapping[RequestShape, bytes] = {"responses": b'"type":"message",'}
+"""What a message needs besides role and content: servers of the responses API other than OpenAI's refuse a reply
+without its type (llama.cpp)."""
 
 
 _whole_of = msgspec.json.Decoder(_Whole).decode
@@ -143,13 +149,15 @@ def places_of(shape: RequestShape, body: bytes) -> Sequence[Place]:
     A note's text goes into the first text rather than a separate part, so that tool results stay first in a turn, as
     Anthropic's API requires, and a turn keeps as many parts as the client gave it.
     """
-    start, whole = _address(body), _body_of(body)
+    start, whole, mark = _address(body), _body_of(body), _MARKS.get(shape, b"")
     said = whole.input if shape == "responses" else whole.messages
     if _is(said, b'"'):
         at = _address(said) - start
-        return [Place(at, at + 1, at + len(memoryview(said)))] if _text_of(said).strip() else []
+        return [Place(at, at + 1, at + len(memoryview(said)), mark)] if _text_of(said).strip() else []
     texts = zip(_raws_of(said), map(_first_text, _items_of(said)), strict=True)
-    return [Place(_address(raw) - start, _address(text) - start + 1) for raw, text in texts if text is not None]
+    return [
+        Place(_address(raw) - start, _address(text) - start + 1, 0, mark) for raw, text in texts if text is not None
+    ]
 
 
 def put(body: bytes, places: Sequence[Place], notes: Mapping[int, Note]) -> bytes:
@@ -158,8 +166,9 @@ def put(body: bytes, places: Sequence[Place], notes: Mapping[int, Note]) -> byte
     for number, note in sorted(notes.items()):
         if not 0 <= number < len(places):
             raise ValueError(f"The request has {len(places)} turns, numbered from 0: there is no turn {number}.")
-        message, text, end = places[number]
-        before = b"".join(map(_message, ("user", "assistant") * len(note.turns), chain.from_iterable(note.turns)))
+        message, text, end, mark = places[number]
+        said = zip(("user", "assistant") * len(note.turns), chain.from_iterable(note.turns), strict=True)
+        before = b"".join(_message(mark, role, words) for role, words in said)
         # A plain text is a conversation of one message, and is written as such.
         opening, closing = (b"[", b'{"role":"user","content":') if end and before else (b"", b"")
         pieces += (body[at:message], opening, before, closing, body[message:text], msgspec.json.encode(note.text)[1:-1])
@@ -170,8 +179,8 @@ def put(body: bytes, places: Sequence[Place], notes: Mapping[int, Note]) -> byte
     return b"".join((*pieces, body[at:]))
 
 
-def _message(role: str, text: str) -> bytes:
-    return b'{"role":"%s","content":%s},' % (role.encode(), msgspec.json.encode(text))
+def _message(mark: bytes, role: str, text: str) -> bytes:
+    return b'{%s"role":"%s","content":%s},' % (mark, role.encode(), msgspec.json.encode(text))
 
 
 def _turns(said: object, start: list[str], *, previous: str) -> tuple[Sequence[Turn], bool]:

@@ -21,7 +21,7 @@ from mage_es.engine.run.asking_price import AskingPrice, price_on
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.cutoffs import columns_told, continuation, cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
-from mage_es.engine.run.inheriting import read_parent
+from mage_es.engine.run.inheriting import is_served, read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.telemetry import followed_by
@@ -99,10 +99,12 @@ evolve = blocking(aevolve)
 
 @typed
 def evolve_price(config: Config, *, from_run: Run | Path | str, prices: Prices | None = None) -> AskingPrice | None:
-    """Return what `evolve` from another run costs, judging by that run; None if it has not closed an iteration of its
-    own. No model is called. Raises `UsageError` for a run without events."""
+    """Return what `evolve` from another run costs, judging by that run, or by the one that it serves; None if that has
+    not closed an iteration of its own. No model is called. Raises `UsageError` for a run without events."""
     reader = LogReader(as_run(from_run).log_path)
     first_event(reader)
+    while is_served(reader) and reader.past:  # to publish takes anchors only
+        reader = reader.past.reader
     return price_on(reader, config, prices or Prices())
 
 

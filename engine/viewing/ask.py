@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -20,11 +19,10 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.seams.benchmark import Benchmark, extract_of
+from mage_es.engine.seams.benchmark import Benchmark, Question, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
-from mage_es.engine.served.floors import is_far
 from mage_es.engine.served.frozen import BundleMember, FrozenRun, bundle_of, evidence_of, freeze, question_of
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.verbs.decorators import blocking, typed
@@ -98,7 +96,7 @@ async def aask(
         skill=planned.skill,
         bundle=bundle_of(state, without(planned, {move.memory_id for move in moves if isinstance(move, TrimReport)})),
         evidence=evidence_of(state, planned.task_type),
-        far=_far(frozen, planned),
+        far=_far(frozen, asked, planned),
         prompt=next((move.prompt for move in reversed(moves) if isinstance(move, CallReport)), ""),
         reply=reply,
         answer=extract_of(world.benchmark)(reply),
@@ -109,15 +107,15 @@ async def aask(
 ask = blocking(aask)
 
 
-def _far(frozen: FrozenRun, planned: QuestionPlanned) -> str:
-    nearest = max((hit.similarity for hit in planned.memories), default=math.nan)
-    if math.isnan(nearest) or isinstance(frozen.world.embedder, Metered):  # which hundreds of texts would cost
+def _far(frozen: FrozenRun, asked: Question, planned: QuestionPlanned) -> str:
+    if not planned.memories or isinstance(frozen.world.embedder, Metered):  # which hundreds of texts would cost
         return ""
-    if not is_far(nearest, floor := frozen.floor(planned.task_type)):
+    found = frozen.retrieved(asked.question, planned.task_type)
+    if not found.is_far:
         return ""
     return (
-        f"The question is far from all that was learned: the nearest memory has the cosine {nearest:.2f}, and one that "
-        f"is about such a question has {floor:.2f} or more."
+        f"The question is far from all that was learned: the nearest memory has the cosine {found.nearest:.2f}, and "
+        f"one that is about such a question has {found.floor:.2f} or more."
     )
 
 

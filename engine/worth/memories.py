@@ -25,6 +25,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     AnswerJudged,
+    FeedbackGiven,
     MemoryAppended,
     MemoryQuarantined,
     MemoryReleased,
@@ -279,11 +280,14 @@ def _origin(reader: LogReader, fields: Mapping[str, Any], learners: Sequence[str
     origin = fields["origin"]
     yield f"{source_of(fields)}; made of:"
     missing = set(origin["facts"])
-    for record in reader.records({AnswerJudged, ModelCalled}, until=until):
+    for record in reader.records({AnswerJudged, ModelCalled, FeedbackGiven}, until=until):
         if (fact := record.fact_id.hex()) in missing:
             missing.remove(fact)
-            where = f"in iteration {record.iteration} ({event_named(reader, record.seq)})"
-            yield f"{tag_of(record.event)} {record.event.subject} {where}"
+            if isinstance(record.event, FeedbackGiven):
+                yield f"{tag_of(record.event)} on {record.event.inference} ({event_named(reader, record.seq)})"
+            else:
+                where = f"in iteration {record.iteration} ({event_named(reader, record.seq)})"
+                yield f"{tag_of(record.event)} {record.event.subject} {where}"
     if missing and learners:
         yield f"and {len(missing)} more, such as {min(missing)}, which the log of {' or '.join(learners)} has"
 

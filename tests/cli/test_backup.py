@@ -30,6 +30,7 @@ def test_the_newest_run_goes_to_a_folder_and_back(mage: Command, runs_dir: Path)
     assert "nothing new" in mage("backup", "first", "saved").out
     outcome = mage("restore", "saved", "first-restored")
     assert (outcome.code, "and verified" in outcome.out) == (0, True)
+    assert "mage-es runs show first-restored" in outcome.err, "which knows whether it is finished, served or to go on"
     assert mage("verify", "first-restored").code == 0
     assert mage("replay", "first-restored", "--until", "latest").code == 0
     assert "finished" in mage("resume", "first-restored").out

@@ -84,6 +84,18 @@ def test_of_your_own_tasks_it_asks_three_and_says_of_each_whether_it_is_right_an
     assert "A warning is no fault" in outcome.err
 
 
+def test_of_labels_that_are_listed_it_does_not_say_to_list_them(mage: Command, tmp_path: Path) -> None:
+    file = str(tickets(tmp_path / "tickets.jsonl"))
+    own = ("--columns", "question=text,answer=team", "--labels", "billing,delivery")
+    with provider(answer=lambda body: "the cellar") as server:
+        spec = f"openai/exec?base_url={server.openai_url}"
+        outcome = mage("doctor", file, *own, "--execution", spec, "--json")
+    replies = [each for each in json.loads(outcome.out)["checks"] if each["name"].startswith("execution reply")]
+    assert replies and all("that the prompt lists" in each["detail"] for each in replies)
+    assert not any("--labels" in each["remedy"] for each in replies)
+    assert outcome.err.partition("Next: mage-es evolve")[2].count("billing,delivery") == 1
+
+
 def test_tasks_that_cannot_be_read_are_a_failed_check(mage: Command, tmp_path: Path) -> None:
     file = str(tickets(tmp_path / "tickets.jsonl"))
     outcome = mage("doctor", file, "--columns", "question=text,answer=squad", "--json")

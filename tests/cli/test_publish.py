@@ -46,6 +46,7 @@ def test_a_served_run_is_published_and_its_gain_told(mage: Command, served: Live
     outcome = mage("publish", "first-served", "--yes")
     assert outcome.code == 0 and "new sessions see iter-3" in outcome.out and "accepted" in outcome.out
     assert "nothing to publish" in mage("publish", "first-served").out
+    assert "2 iterations of publishing" in mage("runs", "show", "first-served").out
     told = mage("gain", "first-served")
     assert told.code == 0 and "100 sessions" in told.out and "Newcombe" in told.out
     report = json.loads(mage("gain", "first-served", "--metric", "resolved", "--json").out)

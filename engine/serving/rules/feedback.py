@@ -12,7 +12,7 @@ Rules
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -21,7 +21,7 @@ from mage_es.engine.rules.new_memories import capped, memory_id, reasoning_of
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.events.errors import Conflict, NotFound, UsageError
-from mage_es.events.vocabulary import MICRO, Draft, FeedbackGiven, MemoryProposed, Origin, Trust
+from mage_es.events.vocabulary import MICRO, Draft, FeedbackGiven, MemoryProposed, MemoryRefused, Origin, Trust
 from mage_es.projections.fold import State
 
 MOST_NAME, MOST_TEXT, MOST_ANSWER = 128, 32_000, 4_000
@@ -169,6 +169,21 @@ def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list
         return [draft_of(msgspec.structs.replace(event, unused=proposed))]
     event = msgspec.structs.replace(event, memory_id=proposed.memory_id)
     return [draft_of(event), draft_of(proposed)]
+
+
+def unused_if_refused(drafts: Sequence[Draft]) -> list[Draft]:
+    """Return what feedback leads to; where the leak guard refused the memory it proposed, the feedback says so."""
+    refused = {draft.event.memory_id: draft.event for draft in drafts if isinstance(draft.event, MemoryRefused)}
+
+    def told(draft: Draft) -> Draft:
+        event = draft.event
+        if not isinstance(event, FeedbackGiven) or not (why := refused.get(event.memory_id)):
+            return draft
+        kept_for = "anchors" if why.split == "anchors" else "exams"
+        unused = f"It is like a question that the run keeps for its {kept_for}, from which nothing may be learned."
+        return msgspec.structs.replace(draft, event=msgspec.structs.replace(event, memory_id="", unused=unused))
+
+    return [told(draft) for draft in drafts]
 
 
 def _require_same_question(demonstration: str, known: str) -> None:

@@ -92,4 +92,4 @@ def restore(
     out.report(report, text, f"head {report.head_chain}")
     if not report.is_newest:
         out.say("A later backup there is incomplete: it was interrupted, or some of its files are missing.")
-    out.next(settings.again("verify", name), settings.again("resume", name))
+    out.next(settings.again("verify", name), settings.again("runs", "show", name))

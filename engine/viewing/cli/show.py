@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mage_es.engine.run.directory import Run
     from mage_es.engine.served.inferences import InferenceReport
     from mage_es.engine.viewing.transcript import MoveReport
+    from mage_es.events.vocabulary import FeedbackGiven
 
 _INFERENCE = re.compile(r"inf-\d+-\d+")
 _EVENT = re.compile(r"seq:\d+")
@@ -67,7 +68,7 @@ def show(
         return
     if _INFERENCE.fullmatch(question) and has_served(found):
         inferred = show_inference(found, question)
-        out.report(inferred, _inference(inferred), *put_in(inferred))
+        out.report(inferred, inference_table(inferred), *put_in(inferred))
         out.next(settings.again("gain", found.id))
         return
     report = show_question(found, question, iteration=iteration, exam=exam, data_dir=settings.data_dir)
@@ -97,7 +98,7 @@ def put_in(report: InferenceReport) -> list[str]:
     return turns + ([f"Note:\n{report.note}"] if report.note else [] if turns else ["Note: none"])
 
 
-def _inference(report: InferenceReport) -> TextTable:
+def inference_table(report: InferenceReport) -> TextTable:
     opened, closed = report.opened, report.closed
     held = "" if report.note_verified else " (DOES NOT MATCH the recorded hash)"
     came = f"{closed.outcome}, status {closed.status}, {closed.latency_us / 1e6:.2f} s" if closed else "cut off"
@@ -112,9 +113,15 @@ def _inference(report: InferenceReport) -> TextTable:
         ),
         *((f"memory {each.memory_id}", f"{each.outcome} from {each.origin}") for each in report.memories),
         ("outcome", f"{came}: {closed.problem}" if closed and closed.problem else came),
-        *((f"feedback {said.metric}", said.text or f"{said.value_micro / 1e6:g}") for said in report.feedback),
+        *((f"feedback {said.metric}", _said(said)) for said in report.feedback),
+        *((name, text) for name, text in (("question", opened.question), ("reply", closed and closed.reply)) if text),
     ]
     return TextTable(f"Inference {opened.inference}", ("fact", "value"), rows)
+
+
+def _said(said: FeedbackGiven) -> str:
+    value = said.text or f"{said.value_micro / 1e6:g}"
+    return f"{value}, which proposes nothing: {said.unused}" if said.unused else value
 
 
 def _texts(number: int, move: MoveReport) -> list[str]:

@@ -238,13 +238,15 @@ def test_no_case_is_outvoted_where_such_votes_are_often_wrong_or_none_is_wrong()
     assert outvoted(slips(2)) == outvoted(memory_of(*cases(120))) == frozenset()
 
 
-def test_a_floor_is_of_the_cosine() -> None:
-    memory = few()
-    asked = Query(unit(*np.eye(WORDINGS + TOPICS)[WORDINGS]), "t", "asked", "What is asked?", 0)
-    found = retrieve("nearest", asked, memory, TERMS._replace(bundle=5, floor=0.2))
-    cosines = [memory.slice(index, "t").vectors @ asked.vector for index in ("success", "failure")]
-    assert len((*found.success, *found.failure)) == min(5, sum(int((each >= 0.2).sum()) for each in cosines))
-    assert not any(retrieve("nearest", asked, memory, TERMS._replace(floor=0.9)))
+def test_a_floor_is_of_the_nearest_case_and_the_metric_chooses_from_all() -> None:
+    memory, draw = few(), np.random.default_rng(8)
+    for wording, topic in product(range(WORDINGS), range(TOPICS)):
+        asked = Query(text(wording, topic, draw), "t", "asked", "What is asked?", 0)
+        cosines = [memory.slice(index, "t").vectors @ asked.vector for index in ("success", "failure")]
+        near = float(max(each.max() for each in cosines)) - 1e-6
+        served = retrieve("nearest", asked, memory, TERMS._replace(bundle=5, floor=near))
+        assert served == retrieve("nearest", asked, memory, TERMS._replace(bundle=5)) and len(served.ids) == 5
+        assert not any(retrieve("nearest", asked, memory, TERMS._replace(bundle=5, floor=near + 0.01)))
 
 
 def test_only_labels_and_short_answers_have_a_metric_and_not_where_the_cosine_or_quotas_are_asked_for() -> None:

@@ -90,8 +90,10 @@ def calls(run: Run) -> int:
 def test_a_run_makes_exactly_as_many_calls_as_it_may_over_all_its_sessions(tmp_path: Path) -> None:
     run = begin(tmp_path, Limits(max_calls=30), paid())
     assert calls(run) == 30
-    with pytest.raises(BudgetReached, match="30 calls"):
+    with pytest.raises(BudgetReached, match=r"30 calls is reached\. To"):
         go_on(run, Limits(max_calls=30), paid())
+    with pytest.raises(BudgetReached, match="20 calls is reached: 30 were made"):
+        go_on(run, Limits(max_calls=20), paid())
     assert calls(run) == 30
     with pytest.raises(BudgetReached):
         go_on(run, Limits(max_calls=41), paid())
@@ -101,7 +103,7 @@ def test_a_run_makes_exactly_as_many_calls_as_it_may_over_all_its_sessions(tmp_p
     assert calls(run) == 41
     go_on(run, Limits(), paid())
     assert summarise(run).state == "finished"
-    assert [event.max_calls for event in LogReader(run.log_path).of(BudgetSet)] == [30, 41, 0]
+    assert [event.max_calls for event in LogReader(run.log_path).of(BudgetSet)] == [30, 20, 41, 0]
 
 
 def test_a_run_never_costs_more_than_it_may(tmp_path: Path) -> None:

@@ -10,10 +10,16 @@ from typing import Any
 
 import pytest
 
+from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
 from mage_es.events.errors import LogError
+from tests.engine.conftest import begin
 from tests.engine.serving.upstream import Upstream, upstream
+
+LABELS = Config(
+    benchmark="private-labels?difficulty=3", execution="builtin/copier", iterations=1, pool=60, held_out=20, anchors=10
+)
 
 
 @pytest.fixture
@@ -21,6 +27,12 @@ def parent(evolved_once: Run, tmp_path: Path) -> Run:
     """A run that learned, alone in its folder."""
     path = tmp_path / "runs" / evolved_once.id
     return Run(evolved_once.id, shutil.copytree(evolved_once.path, path))
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that missed every question, whose cases are ranked by a metric that it learned from their labels."""
+    return begin(tmp_path_factory.mktemp("labelled") / "runs", LABELS, run_id="labelled")
 
 
 @pytest.fixture

@@ -323,6 +323,9 @@ def test_what_is_late_or_cannot_be_recorded_goes_on_as_it_came_and_the_run_verif
     told.append(client.chat.completions.with_raw_response.create(**request_of("chat")))
     assert [raw.headers["x-mage-memories"] for raw in told] == ["bypassed", "bypassed"]
     assert text_of(told[1].parse()) == "It is 7."
+    for raw in told:
+        with pytest.raises(NotFound, match="went on without memories"):
+            mage_es.inference_of(raw)
     bodies = [each.body for each in server.got]
     assert bodies[0] == bodies[2] != bodies[1]
     ends = {event.inference: event.outcome for event in log_of(run).of(InferenceClosed)}

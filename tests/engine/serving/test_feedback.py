@@ -46,6 +46,16 @@ def test_feedback_is_on_record_when_it_returns_and_the_same_again_is_the_same_fa
     assert give(live, 0.6, once="2", session_id="s").inference == ""
 
 
+def test_a_client_learns_that_its_demonstration_is_like_a_question_kept_for_exams(serve: Serve) -> None:
+    live = serve(learn="propose")
+    kept = live.world.questions[live.world.setting.held_out[0]].question
+    name = asked(live, kept)
+    given = give(live, {"answer": "4"}, inference_id=name)
+    assert not given.memory_id and "keeps for its exams" in given.unused
+    assert give(live, {"answer": "4"}, inference_id=name) == given
+    assert live.inference(name).feedback == (given,) and not list(LogReader(live.run.log_path).of(MemoryProposed))
+
+
 def test_of_many_at_once_under_one_idempotency_key_one_is_recorded(serve: Serve) -> None:
     live = serve(learn="propose")
     name = asked(live)

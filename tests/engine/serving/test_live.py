@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.serving.serve import far_words
 from mage_es.engine.upkeep.memory import curate
-from mage_es.engine.viewing.cli.show import put_in
+from mage_es.engine.viewing.cli.show import inference_table, put_in
 from mage_es.engine.viewing.show import show_inference
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, NotFound, RunLocked, UsageError
@@ -180,6 +181,8 @@ def test_a_turn_that_comes_again_gets_what_it_got_whatever_was_learned_since(ser
     for _ in range(5):  # each would draw an arm of its own
         again = asyncio.run(asked(live, QUESTION, session="s"))
         assert again.notes == first.notes and again.opened.memories == first.opened.memories
+        told = live.inference(again.opened.inference).memories
+        assert told and all(math.isnan(each.similarity) for each in told), "it was not looked up again"
     follow_up = live.prepare(said(QUESTION, is_new=False), "chat", session="s")
     assert follow_up.notes == first.notes and follow_up.opened.treatment == "none"
 
@@ -325,6 +328,10 @@ def test_texts_are_recorded_only_where_that_was_asked_for(serve: Serve) -> None:
         reader = LogReader(live.run.log_path)
         assert [event.question for event in reader.of(InferenceOpened)] == [question]
         assert [event.reply for event in reader.of(InferenceClosed)] == [reply]
+        shown = [*inference_table(show_inference(live.run, name)).rows]
+        assert [row for row in shown if row[0] in ("question", "reply")] == [
+            pair for pair in (("question", question), ("reply", reply)) if pair[1]
+        ]
 
 
 @pytest.mark.slow

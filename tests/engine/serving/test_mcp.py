@@ -34,6 +34,7 @@ from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import TOOLS, AgentView, McpApp, called, offered, server_of, shown_by, shown_now
 from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.upkeep.memory import curate
+from mage_es.engine.viewing.ask import ask
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft, FeedbackGiven, InferenceOpened, MemoryAppended, MemoryProposed
 from tests.engine.serving.conftest import Opening
@@ -220,6 +221,23 @@ def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: 
     far = got(called(picky, "search_memory", {**asked, "query": "How do I reset my router?"}))
     assert far["memories"] and all(each["similarity"] < far["floor"] == 0.9 for each in far["memories"])
     assert far["evidence"].startswith("No memory reaches the floor") and "reaches" not in found["evidence"]
+
+
+def test_where_a_metric_ranks_the_cases_a_search_tells_cosines_and_the_kind_is_known(labelled: Run) -> None:
+    shown, frozen = shown_now(open_run(labelled)), open_run(labelled)
+    [kind] = got(called(shown, "task_types", {}))["task_types"]
+    assert kind["memories"] and kind["example"], "all of them are of missed questions"
+    for name in frozen.world.setting.held_out:
+        question = frozen.world.questions[name].question
+        found, told = got(called(shown, "search_memory", {"query": question})), frozen.bundle(question)
+        assert found["memories"][0]["memory_id"] == told.memories[0].memory_id
+        is_said_far = found["evidence"].startswith("No memory reaches"), bool(ask(labelled, question).far)
+        assert is_said_far == (bool(told.reason), bool(told.reason))
+        assert ("those below the floor count" in found["evidence"]) == (not told.reason)
+        [vector] = frozen.world.embedder.encode([question])
+        for each in found["memories"]:
+            [near] = frozen.world.embedder.encode([frozen.state.memory.row(each["memory_id"]).question])
+            assert each["similarity"] == pytest.approx(float(near @ vector), abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -433,7 +433,12 @@ def test_an_inference_is_explained_takes_feedback_and_is_counted(client: httpx2.
     for action, status in (("quarantine", "quarantined"), ("release", "active")):
         said_of_it = {"action": action, "reason": "it misleads"}
         assert client.post(f"/v1/memories/{memory}", json=said_of_it).json()["item"]["status"] == status
-    assert client.post(f"/v1/memories/{memory}", json={"action": "delete"}).status_code == 400
+    for wrong in (
+        {"action": "delete", "reason": "w"},
+        {"action": "quarantine"},
+        {"action": "quarantine", "reason": ""},
+    ):
+        assert client.post(f"/v1/memories/{memory}", json=wrong).status_code == 400
     for wrong, status in (
         ({**said, "inference_id": "inf-9-9"}, 404),
         ({**said, "value": False}, 409),

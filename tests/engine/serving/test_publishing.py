@@ -31,6 +31,7 @@ from mage_es.engine.serving.publish import PublishReport, publish, publish_price
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.upkeep.review import review
+from mage_es.engine.verbs.evolve import evolve_price
 from mage_es.engine.verbs.exam import examine
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Appended, Log, LogReader
@@ -44,9 +45,11 @@ from mage_es.events.vocabulary import (
     MemoryQuarantined,
     ProposalSettled,
     QuestionPlanned,
+    ServingStarted,
 )
 from tests.engine.conftest import SMALL, begin
 from tests.engine.forgery import forged, instead
+from tests.engine.serving.conftest import LABELS
 from tests.engine.serving.talking import said
 from tests.engine.serving.test_feedback import models
 from tests.engine.serving.test_live import QUESTION
@@ -182,6 +185,25 @@ def test_an_anchor_that_was_asked_in_another_layout_than_is_served_is_found_in_t
     forged(live.run.log_path, tmp_path / "log", instead(QuestionPlanned, moved, is_ours))
     [check] = check_injections(LogReader(tmp_path / "log"))
     assert not check.ok and "was not asked in the layout that is served" in check.detail
+
+
+def test_the_price_is_not_less_than_what_the_first_publish_asks(labelled: Run, tmp_path: Path) -> None:
+    live = LiveRun.open(labelled, runs_dir=tmp_path, name="priced", learn="propose", holdback=0)
+    live.submit(asked := live.prepare(said(QUESTION), "chat")).result()
+    about = Feedback(metric="good", value={"answer": "4"}, idempotency_key="1", inference_id=asked.opened.inference)
+    asyncio.run(live.give_feedback(about))
+    live.close()
+    price = publish_price(live.run)
+    paid = publish_price(live.run, execution="anthropic/claude-sonnet-4-6")
+    assert (price.usd, price.questions) == (0.0, paid.questions)
+    assert paid.execution == "anthropic/claude-sonnet-4-6" and paid.usd, "at the rate of the model that will answer"
+    publish(live.run)
+    assert evolve_price(LABELS, from_run=live.run) == evolve_price(LABELS, from_run=labelled), (
+        "to publish is no learning"
+    )
+    began = next(seq for seq, _ in LogReader(live.run.log_path).numbered(ServingStarted))
+    planned = list(LogReader(live.run.log_path).of(QuestionPlanned, since=began))
+    assert {each.purpose for each in planned} == {"anchor", "bare"} and len(planned) <= price.questions
 
 
 def test_what_was_published_is_not_published_again(live: LiveRun, say: Say) -> None:

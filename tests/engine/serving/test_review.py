@@ -122,6 +122,8 @@ def test_a_planted_text_waits_for_a_person_who_sees_why_and_what_is_near(clients
     assert waiting.anchors[0].similarity >= waiting.anchors[2].similarity
     # Nor is it read in any other way, but by a key that curates.
     assert [clients.call(name, f"/v1/memories/{planted}").status_code for name in ("alice", "boss")] == [404, 200]
+    [written, made_of] = clients.call("boss", f"/v1/memories/{planted}").json()["origin"]
+    assert written.startswith("Written by no model") and made_of.startswith("feedback.given on inf-")
     for tool, arguments in (("search_memory", {"query": QUESTION}), ("task_types", {})):
         shown = called(shown_by(clients.live), tool, arguments)
         assert PLANTED not in msgspec.json.encode(shown.model_dump(mode="json")).decode()
@@ -139,6 +141,8 @@ def test_only_a_key_that_curates_decides_and_never_on_what_it_proposed_itself(cl
     assert (reviewed.by, reviewed.reason, reviewed.verdict) == ("boss", "read", "approved")
     [refused] = review(clients.live.run).refused
     assert (refused.memory_id, refused.key, refused.question, refused.why) == (own, "boss", QUESTION, "read")
+    [check] = check_proposals(LogReader(clients.live.run.log_path))
+    assert check.ok and "proposals: 1 approved, 1 rejected;" in check.detail, "what became of each, and none twice"
 
 
 def test_what_a_key_takes_out_of_use_and_brings_back_is_on_record_under_its_name(clients: Clients) -> None:

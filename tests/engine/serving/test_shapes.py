@@ -93,8 +93,10 @@ def test_cases_are_turns_before_the_client_s_own_and_taken_out_again_leave_the_v
     said = json.loads(body)[key_of(shape)]
     items = said if isinstance(said, list) else [{"role": "user", "content": said}]
     first = next(place for place, item in enumerate(items) if item.get("role") == "user")
+    # The responses API of llama.cpp refuses a reply without a type.
+    typed = {"type": "message"} if shape == "responses" else {}
     shown = [
-        {"role": role, "content": text}
+        {**typed, "role": role, "content": text}
         for turn in CASES
         for role, text in zip(("user", "assistant"), turn, strict=True)
     ]

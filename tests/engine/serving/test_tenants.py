@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from mage_es.engine.served.tenants import PATHS, KeyRing, Refused, read_keys, require_local
+from mage_es.engine.serving.app import App
 from mage_es.engine.serving.door import Door, Guest
+from mage_es.engine.serving.live import LiveRun
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 
@@ -51,8 +56,8 @@ def test_a_key_is_known_in_each_header_that_an_sdk_sends_it_in_and_names_its_run
         ("authorization", "bearer  key-of-acme"),
         ("x-api-key", "key-of-acme"),
     )
-    for minute, (header, sent) in enumerate(ways):
-        guest = door.admit({header: sent}, now=60.0 * minute)
+    for header, sent in ways:
+        guest = door.admit({header: sent})
         assert guest == Guest(
             name="acme",
             run="acme-served",
@@ -60,10 +65,11 @@ def test_a_key_is_known_in_each_header_that_an_sdk_sends_it_in_and_names_its_run
             upstream_key="sk-upstream",
             credential=header,
             paths=PATHS,
+            rate=2.0,
         )
-    globex = door.admit({"api-key": "key-of-globex"}, now=0.0)
+    globex = door.admit({"api-key": "key-of-globex"})
     assert (globex.run, globex.upstream_key) == ("globex-served", "")
-    assert door.admit({"authorization": "Bearer op"}, now=0.0) == Guest(is_operator=True)
+    assert door.admit({"authorization": "Bearer op"}) == Guest(is_operator=True)
 
 
 @pytest.mark.parametrize(
@@ -80,38 +86,39 @@ def test_a_key_is_known_in_each_header_that_an_sdk_sends_it_in_and_names_its_run
 )
 def test_anyone_else_is_refused_and_learns_nothing_of_the_keys(door: Door, headers: dict[str, str]) -> None:
     with pytest.raises(Refused, match=r"not known here|no key in the request") as refused:
-        door.admit(headers, now=0.0)
+        door.admit(headers)
     assert refused.value.status == 401 and "acme" not in refused.value.message
 
 
 def test_an_empty_operator_key_lets_no_one_in(tmp_path: Path) -> None:
     door = Door(read_keys(written(tmp_path, f'[[keys]]\nname = "a"\nsha256 = "{hashed("k")}"')), "")
     with pytest.raises(Refused):
-        door.admit({"x-api-key": ""}, now=0.0)
+        door.admit({"x-api-key": ""})
 
 
 def test_a_key_has_so_many_requests_a_minute_and_no_other_key_pays_for_it(door: Door) -> None:
     mine, theirs = {"x-api-key": "key-of-acme"}, {"x-api-key": "key-of-globex"}
-    door.admit(mine, now=100.0)
-    door.admit(mine, now=100.0)
+    door.require_rate(door.admit(mine), now=100.0)
+    door.require_rate(door.admit(mine), now=100.0)
     with pytest.raises(Refused, match="2 requests per minute") as refused:
-        door.admit(mine, now=101.0)
+        door.require_rate(door.admit(mine), now=101.0)
     assert refused.value.status == 429 and refused.value.headers == {"retry-after": "29"}
-    assert all(door.admit(theirs, now=101.0) for _ in range(100))
-    assert door.admit(mine, now=130.0)
+    for _ in range(100):
+        door.require_rate(door.admit(theirs), now=101.0)
+    door.require_rate(door.admit(mine), now=130.0)
 
 
 def test_without_keys_only_names_of_this_machine_are_answered() -> None:
     door = Door(None, "r", hosts=("127.0.0.2",))
     for host in ("localhost:8321", "127.0.0.1:8321", "[::1]:8321", "127.0.0.2:8321"):
-        assert door.admit({"host": host, "origin": "http://localhost:3000"}, now=0.0) == Guest(run="r", curates=True)
+        assert door.admit({"host": host, "origin": "http://localhost:3000"}) == Guest(run="r", curates=True)
     for wrong in (
         {"host": "evil.example:8321"},
         {"host": "localhost", "origin": "https://evil.example"},
         {"host": "["},
     ):
         with pytest.raises(Refused) as refused:
-            door.admit(wrong, now=0.0)
+            door.admit(wrong)
         assert refused.value.status == 403
 
 
@@ -159,7 +166,7 @@ def test_a_file_that_is_not_there_and_a_variable_that_is_not_set_are_told(tmp_pa
 def guest(tmp_path: Path, **fields: object) -> Guest:
     more = "".join(f"\n{name} = {value}" for name, value in fields.items())
     door = Door(read_keys(written(tmp_path, f'[[keys]]\nname = "a"\nsha256 = "{hashed("k")}"{more}')), "")
-    return door.admit({"x-api-key": "k"}, now=0.0)
+    return door.admit({"x-api-key": "k"})
 
 
 def is_allowed(guest: Guest, method: str, path: str) -> bool:
@@ -224,15 +231,15 @@ def test_a_key_with_models_names_one_of_them_once(tmp_path: Path, body: str, *, 
 
 def test_other_keys_take_over_at_once_and_a_bucket_is_not_filled_by_that(door: Door, tmp_path: Path) -> None:
     mine = {"x-api-key": "key-of-acme"}
-    door.admit(mine, now=100.0)
-    door.admit(mine, now=100.0)
+    door.require_rate(door.admit(mine), now=100.0)
+    door.require_rate(door.admit(mine), now=100.0)
     ring = read_keys(written(tmp_path, TWO.replace(hashed("key-of-globex"), hashed("another"))))
     assert door.change(ring) == []
     with pytest.raises(Refused, match="2 requests per minute"):
-        door.admit(mine, now=100.0)
+        door.require_rate(door.admit(mine), now=100.0)
     with pytest.raises(Refused, match="not known here"):
-        door.admit({"x-api-key": "key-of-globex"}, now=100.0)
-    assert door.admit({"x-api-key": "another"}, now=100.0).name == "globex"
+        door.admit({"x-api-key": "key-of-globex"})
+    assert door.admit({"x-api-key": "another"}).name == "globex"
 
 
 def test_a_key_whose_upstream_key_the_process_lacks_is_left_out_and_the_others_take_over(
@@ -241,5 +248,24 @@ def test_a_key_whose_upstream_key_the_process_lacks_is_left_out_and_the_others_t
     ring: KeyRing = read_keys(written(tmp_path, TWO.replace("ACME_UPSTREAM_KEY", "NOT_SET")))
     assert door.change(ring) == ["acme"]
     with pytest.raises(Refused):
-        door.admit({"x-api-key": "key-of-acme"}, now=0.0)
-    assert door.admit({"x-api-key": "key-of-globex"}, now=0.0).name == "globex"
+        door.admit({"x-api-key": "key-of-acme"})
+    assert door.admit({"x-api-key": "key-of-globex"}).name == "globex"
+
+
+def test_the_access_log_says_whose_request_was_one_too_many_and_what_asks_no_upstream_is_none(
+    tmp_path: Path, serve: Callable[..., LiveRun]
+) -> None:
+    live, lines = serve(), list[str]()
+    key = f'[[keys]]\nname = "a"\nsha256 = "{hashed("k")}"\nserved_run = "{live.run.id}"\nrate = 1'
+    door = Door(read_keys(written(tmp_path, key)), "")
+
+    async def asked() -> list[int]:
+        app = App(door, "http://127.0.0.1:9", {live.run.id: live}, say=lines.append)
+        transport = httpx2.ASGITransport(app=app.asgi)
+        headers = {"x-api-key": "k"}
+        async with app.running(), httpx2.AsyncClient(transport=transport, base_url="http://a", headers=headers) as it:
+            paths = ("/v1/memories/f00d", "/v1/inferences/inf-1-1", "/v1/models", "/v1/models")
+            return [(await it.get(path)).status_code for path in paths]
+
+    assert asyncio.run(asked()) == [404, 404, 502, 429]
+    assert "key=a " in lines[-1] and "status=429" in lines[-1]

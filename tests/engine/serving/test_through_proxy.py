@@ -253,8 +253,9 @@ def test_cases_go_as_turns_before_the_conversation_and_its_later_requests_begin_
         ]
         way.close()
     [opened, *_] = LogReader(live.run.log_path).of(InferenceOpened)
+    typed = {"type": "message"} if shape == "responses" else {}
     shown = [
-        {"role": role, "content": text}
+        {**typed, "role": role, "content": text}
         for turn in live.inference(opened.inference).turns
         for role, text in zip(("user", "assistant"), turn, strict=True)
     ]

@@ -56,7 +56,7 @@ from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import IterationRow
 from mage_es.engine.worth.memories import MemoryItem, item_in
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
-from mage_es.events.facts.private import ERASED
+from mage_es.events.facts.private import ERASED, marked_private
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.log.markers import parse as parse_marker
@@ -465,7 +465,8 @@ class _Search:
             prompt_before=before.planned.prompt_sha256,
             prompt_after=after.planned.prompt_sha256,
         )
-        return QuestionsReasked(verb="bisect", flips=(flip,))
+        subject = self.world.setting.subjects.get(self.question, "")
+        return QuestionsReasked(verb="bisect", flips=(marked_private(flip, frozenset({subject} - {""})),))
 
     def report(self, *, asks: int, calls: int) -> BisectReport:
         moments = list(self._told())

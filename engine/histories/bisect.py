@@ -96,8 +96,9 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
 class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
     """When a `metric`, or the answer to a `question` (the other is ""), changed.
 
-    `flips` are the markers at which it changes sides, as far as known; the first is the one that was found: it flips
-    between `before` and `after`. Without flips both ends agree. `change` is what the iteration of a metric's flip
+    `flips` are the markers by which it had changed sides, as far as known; of a metric the first was found, of an answer
+    one that took few prompts to find: it flips between `before` and `after`. Without flips both ends agree. `episodes`
+    are questions that cannot be asked again. `change` is what the iteration of a metric's flip
     changed. For a question, `prompt` has the memories that differ, and `cause` the id of the one that flips the answer,
     or "" if `rest` does: everything else that differs between the two prompts. `asks` and `calls` were made by this
     call.
@@ -117,6 +118,7 @@ class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
     asks: int = 0
     calls: int = 0
     temperature: float = 0.0
+    episodes: bool = False
 
 
 @typed
@@ -271,6 +273,7 @@ def _by_metric(run: Run, metric: str, good: str, bad: str) -> BisectReport:
         before=at[0],
         after=at[1],
         change=diff(run, run, at=at) if found else None,
+        episodes=any(row and row.fresh_score is not None for row in rows),
         temperature=parse(first_event(reader).config).answer_temperature,
     )
 

@@ -139,8 +139,8 @@ def _flipped(report: BisectReport) -> str:
     flipped = (
         f"{report.question} is {_right(first.value)} at {report.before} and {_right(last.value)} at {report.after}."
     )
-    if len(report.flips) > 1:
-        return f"{flipped} It is the first flip that is known; others are at {', '.join(report.flips[1:])}."
+    if others := [marker for marker in report.flips if marker != report.after]:
+        return f"{flipped} It is one of {len(report.flips)} flips that are known: others are by {', '.join(others)}."
     is_known = all(each.value is not None for each in report.moments)
     return f"{flipped} It is the only flip." if is_known else f"{flipped} Where it was not asked there can be others."
 
@@ -183,7 +183,7 @@ def _ahead(report: BisectReport) -> Iterator[tuple[str, ...]]:
     elif report.change:
         rows = next((each for each in report.change.answers if each.what == "anchors"), None)
         flipped = (rows.lost or rows.won) if rows else ()
-        if flipped:
+        if flipped and not report.episodes:
             ends = ("--good", report.before, "--bad", report.after)
             yield "bisect", report.run_id, "--question", flipped[0], *ends
         yield "diff", *moments

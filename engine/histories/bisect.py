@@ -96,11 +96,11 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
 class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
     """When a `metric`, or the answer to a `question` (the other is ""), changed.
 
-    `flips` are the markers by which it had changed sides, as far as known; of a metric the first was found, of an answer
-    one that took few prompts to find: it flips between `before` and `after`. Without flips both ends agree. `episodes`
-    are questions that cannot be asked again. `change` is what the iteration of a metric's flip
-    changed. For a question, `prompt` has the memories that differ, and `cause` the id of the one that flips the answer,
-    or "" if `rest` does: everything else that differs between the two prompts. `asks` and `calls` were made by this
+    `flips` are the markers by which it had changed sides, as far as known. Of a metric the first was found, of an
+    answer the one that took the fewest prompts: it flips between `before` and `after`. Without flips both ends agree.
+    `change` is what the iteration of a metric's flip changed; `episodes` cannot be asked again. For a question,
+    `prompt` has the memories that differ, and `cause` the id of the one that flips the answer, or "" if `rest` does:
+    everything else that differs between the two prompts. `asks` and `calls` were made by this
     call.
     """
 

@@ -121,8 +121,8 @@ def of_prompts(run: Run) -> OnRecord:
     learned = on_record(run)
     if next(learned.reader.of(EpisodeClosed), None):
         raise UsageError(
-            f"The tasks of {run.id} are episodes, which retrieve memories at every step: so no prompt can be asked again "
-            "without one."
+            f"The tasks of {run.id} are episodes, which retrieve memories at every step: so no prompt can be asked "
+            "again without one."
         )
     return learned
 

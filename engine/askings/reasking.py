@@ -224,9 +224,7 @@ async def asking_again(
 
 
 @contextmanager
-def _on_record(
-    run: Run, subjects: Set[str], verb: str, found: Callable[[], QuestionsReasked] | None
-) -> Iterator[Log]:
+def _on_record(run: Run, subjects: Set[str], verb: str, found: Callable[[], QuestionsReasked] | None) -> Iterator[Log]:
     """Yield the log of what is asked again. At the end the run's own log names its head, with what was `found`, unless
     a second signal cuts that short: whatever stopped the asking, it was paid for."""
     part = run.reasked

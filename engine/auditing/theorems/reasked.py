@@ -161,8 +161,7 @@ def _is_flip(own: LogReader, flip: AnswerFlipped, *, until: int) -> bool:
                     answers.add((plan[1], event.correct))
     named = {flip.memory_id} if flip.memory_id else None
     return any(
-        was != now and (named is None or one ^ other == named)
-        for (one, was), (other, now) in product(before, after)
+        was != now and (named is None or one ^ other == named) for (one, was), (other, now) in product(before, after)
     )
 
 

@@ -145,7 +145,8 @@ class WhatIfGuard(msgspec.Struct, frozen=True, kw_only=True):
 
 class WhatIfServed(msgspec.Struct, frozen=True, kw_only=True):
     """A snapshot: of `pairs` anchors in `types` task types, how many are right with what is served, as recorded and as
-    it would have been, and for which types something else would have been served (`learned` or `bare` instead)."""
+    it would have been, each by its last recorded answer; and for which types something else would have been served
+    (`learned` or `bare` instead)."""
 
     iteration: int
     types: int

@@ -50,7 +50,7 @@ def test_a_question_is_asked_once_and_leads_to_the_memory(mage: Command, runs_di
     done = mage("bisect", "first", "--question", question)
     assert done.code == 0 and "Every answer that is needed is on record: no model is called." in done.err
     assert f"{question} is " in done.out and f"The memory that flips it: {cause}, learned in iter-" in done.out
-    assert ", the flip" in done.out and "prompts were asked" not in done.out
+    assert ", the flip" in done.out and "all else" in done.out and "prompts were asked" not in done.out
     assert f"mage-es memory show {cause} first" in done.err
     ahead = f"mage-es diff first@{found['before']} first@{found['after']} --question {question}"
     assert ahead in done.err and mage(*ahead.split()[1:]).code == 0

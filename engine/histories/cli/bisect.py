@@ -24,6 +24,7 @@ EXAMPLES = examples(
     "mage-es bisect RUN --question wordmath-test-4 --yes",
     "mage-es bisect RUN --question wordmath-test-4 --good iter-3 --bad iter-4 --max-usd 0.50",
 )
+_REST = "the skill's text, or the order of the memories"
 
 
 @takes(*ASKING)
@@ -118,6 +119,9 @@ def _of_question(report: BisectReport) -> list[TextTable | str]:
     pieces: list[TextTable | str] = [_flipped(report), TextTable("", ("marker", "answer", "known by"), rows)]
     if report.prompt:
         shown = [_change(each, is_cause=each.item.memory_id == report.cause) for each in report.prompt]
+        if any(each.right is not None for each in report.prompt) or report.between is not None:
+            gone = sum(not each.is_new for each in report.prompt)
+            shown.insert(gone, ("", "all else", "", _answer(report.between, is_cause=not report.cause), _REST))
         columns = ("", "memory", "kind", "answer then", "text")
         title = f"From the prompt of {report.before} to that of {report.after}, one memory after another"
         pieces.append(TextTable(title, columns, shown, keys=2))
@@ -154,16 +158,18 @@ def _caused(report: BisectReport) -> str:
         return f"The memory that flips it: {cause.item.memory_id[:ID_DIGITS]}, {learned}, {what}{status}."
     if report.rest:
         return f"No memory flips it, but what else is different in the prompt: {'; '.join(report.rest)}."
-    return (
-        "No memory flips it, but what else is different in the prompt: the skill's text, or the order of the memories."
-    )
+    return f"No memory flips it, but what else is different in the prompt: {_REST}."
 
 
 def _change(each: PromptChange, *, is_cause: bool) -> tuple[str, ...]:
     item = each.item
-    right = "not asked" if each.right is None else _right(float(each.right))
     name, side = item.memory_id[:ID_DIGITS], "with" if each.is_new else "without"
-    return side, name, item.kind, f"{right}, the flip" if is_cause else right, shortened(item.text)
+    return side, name, item.kind, _answer(each.right, is_cause=is_cause), shortened(item.text)
+
+
+def _answer(right: bool | None, *, is_cause: bool) -> str:
+    said = "not asked" if right is None else _right(float(right))
+    return f"{said}, the flip" if is_cause else said
 
 
 def _notes(report: BisectReport) -> list[str]:

@@ -160,6 +160,13 @@ def test_the_memory_that_is_found_lies_between_a_right_and_a_wrong_answer(run: R
     assert cause.right == bool(last) == rights[-1]
     place = report.prompt.index(cause)
     assert all(each.right != cause.right for each in report.prompt[:place] if each.right is not None)
+    # What was asked just before it may be the step of all else, which the table shows, too.
+    shown = [each.right for each in report.prompt]
+    shown.insert(sum(not each.is_new for each in report.prompt), report.between)
+    first = report.moments[[each.marker for each in report.moments].index(report.before)].value
+    known = [first, *shown]
+    place = known.index(cause.right, 1)
+    assert known[place - 1] is not None and bool(known[place - 1]) != cause.right
 
 
 def test_ends_that_agree_are_said_after_two_prompts(run: Run) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.histories.bisect import BisectMoment, BisectReport
-from mage_es.engine.histories.cli.bisect import _flipped
+from mage_es.engine.histories.cli.bisect import _ahead, _flipped
 from tests.cli.conftest import Command
 
 
@@ -87,3 +87,5 @@ def test_a_flip_that_is_not_the_first_is_not_called_so_and_is_not_among_the_othe
     assert _flipped(report) == (
         "q is wrong at iter-3 and right at iter-4. It is one of 3 flips that are known: others are by iter-1, iter-2."
     )
+    first = ("bisect", "r", "--question", "q", "--good", "start", "--bad", "iter-1")
+    assert next(_ahead(report)) == first

@@ -185,6 +185,9 @@ def _ahead(report: BisectReport) -> Iterator[tuple[str, ...]]:
         yield "memory", "show", report.cause[:ID_DIGITS], report.run_id
     moments = (f"{report.run_id}@{report.before}", f"{report.run_id}@{report.after}")
     if report.question and report.after:
+        if report.flips[0] != report.after:
+            ends = ("--good", report.moments[0].marker, "--bad", report.flips[0])
+            yield "bisect", report.run_id, "--question", report.question, *ends
         yield "diff", *moments, "--question", report.question
     elif report.change:
         rows = next((each for each in report.change.answers if each.what == "anchors"), None)

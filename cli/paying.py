@@ -50,7 +50,7 @@ def _taken(price: AskingPrice, models: str, basis: str) -> str:
 
 def _lasting(minutes: float | None) -> Iterator[str]:
     if minutes is not None:
-        yield "under a minute" if minutes < 1 else f"{minutes:.0f} minutes one after another"
+        yield "under a minute" if minutes < 1 else f"{minutes:.0f} min one after another"
 
 
 def agrees(settings: Settings, *, yes: bool) -> bool:

@@ -209,8 +209,7 @@ async def asking_again(
     was asked before is missing.
     """
     part = run.reasked
-    with _on_record(run, verb, found) as log:
-        log.seal_texts_of(set(world.setting.subjects.values()))
+    with _on_record(run, set(world.setting.subjects.values()), verb, found) as log:
         names: dict[Tier, str] = {tier: model.name for tier, model in models.items()}
         book = _Book(log, part.log_path, replies_of(run, reader, names))
         budget = runtime.budget(Ledger())
@@ -229,7 +228,7 @@ async def asking_again(
 
 
 @contextmanager
-def _on_record(run: Run, verb: str, found: Callable[[], QuestionsReasked] | None) -> Iterator[Log]:
+def _on_record(run: Run, subjects: Set[str], verb: str, found: Callable[[], QuestionsReasked] | None) -> Iterator[Log]:
     """Yield the log of what is asked again. At the end the run's own log names its head, with what was `found`, unless
     a second signal cuts that short: whatever stopped the asking, it was paid for."""
     part = run.reasked
@@ -249,6 +248,7 @@ def _on_record(run: Run, verb: str, found: Callable[[], QuestionsReasked] | None
             own = part._replace(id=f"{reader.run}/reasked").begin()
         try:
             with own:
+                own.seal_texts_of(subjects)
                 yield own
         finally:
             named = max((event.head_seq for event in LogReader(run.log_path).of(QuestionsReasked)), default=0)
@@ -258,6 +258,7 @@ def _on_record(run: Run, verb: str, found: Callable[[], QuestionsReasked] | None
                 try:
                     event = found() if found else event
                 finally:
+                    whole.seal_texts_of(subjects)
                     named_by = {"calls": sum(1 for _ in made), "head_seq": own.head.seq, "head_chain": own.head.chain}
                     event = msgspec.structs.replace(event, **named_by)
                     whole.append([Draft(event=event, iteration=-1, phase="exam", ordinal=own.head.seq)])

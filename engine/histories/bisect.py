@@ -56,7 +56,7 @@ from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import IterationRow
 from mage_es.engine.worth.memories import MemoryItem, item_in
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
-from mage_es.events.facts.private import ERASED
+from mage_es.events.facts.private import ERASED, marked_private
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.log.markers import parse as parse_marker
@@ -96,11 +96,13 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
 class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
     """When a `metric`, or the answer to a `question` (the other is ""), changed.
 
-    `flips` are the markers at which it changes sides, as far as known; the first is the one that was found: it flips
-    between `before` and `after`. Without flips both ends agree. `change` is what the iteration of a metric's flip
-    changed. For a question, `prompt` has the memories that differ, and `cause` the id of the one that flips the answer,
-    or "" if `rest` does: everything else that differs between the two prompts. `asks` and `calls` were made by this
-    call.
+    `flips` are the markers by which it had changed sides, as far as known. Of a metric the first was found, of an
+    answer the one that took the fewest prompts: it flips between `before` and `after`. Without flips both ends agree.
+    `change` is what the iteration of a metric's flip changed; `episodes` cannot be asked again. For a question,
+    `prompt` has the memories that differ, and `cause` the id of the one that flips the answer, or "" if `rest` does:
+    everything else that differs between the two prompts. `between` is whether the answer was right once all that goes
+    was gone and everything else had changed, but nothing new was there; None if that was not asked. `asks` and `calls`
+    were made by this call.
     """
 
     run_id: str
@@ -114,9 +116,11 @@ class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
     prompt: tuple[PromptChange, ...] = ()
     cause: str = ""
     rest: tuple[str, ...] = ()
+    between: bool | None = None
     asks: int = 0
     calls: int = 0
     temperature: float = 0.0
+    episodes: bool = False
 
 
 @typed
@@ -271,6 +275,7 @@ def _by_metric(run: Run, metric: str, good: str, bad: str) -> BisectReport:
         before=at[0],
         after=at[1],
         change=diff(run, run, at=at) if found else None,
+        episodes=any(row and row.fresh_score is not None for row in rows),
         temperature=parse(first_event(reader).config).answer_temperature,
     )
 
@@ -465,7 +470,8 @@ class _Search:
             prompt_before=before.planned.prompt_sha256,
             prompt_after=after.planned.prompt_sha256,
         )
-        return QuestionsReasked(verb="bisect", flips=(flip,))
+        subject = self.world.setting.subjects.get(self.question, "")
+        return QuestionsReasked(verb="bisect", flips=(marked_private(flip, frozenset({subject} - {""})),))
 
     def report(self, *, asks: int, calls: int) -> BisectReport:
         moments = list(self._told())
@@ -485,12 +491,13 @@ class _Search:
         if not found:
             return report
         good, bad = (self._moments[place] for place in found)
-        prompt, cause = self._changes(good, bad)
+        prompt, between, cause = self._changes(good, bad)
         return msgspec.structs.replace(
             report,
             before=good.marker,
             after=bad.marker,
             prompt=prompt,
+            between=between,
             cause=cause,
             rest=() if cause else tuple(_rest(good.planned, bad.planned)),
         )
@@ -506,15 +513,16 @@ class _Search:
             asked.add(link.name)
             yield BisectMoment(marker=link.marker, value=None if right is None else float(right), source=source)
 
-    def _changes(self, good: _Link, bad: _Link) -> tuple[tuple[PromptChange, ...], str]:
-        """Return the memories in which two prompts differ, and the one that flips the answer, "" if none does."""
+    def _changes(self, good: _Link, bad: _Link) -> tuple[tuple[PromptChange, ...], bool | None, str]:
+        """Return the memories in which two prompts differ, the verdict between what goes and what comes, and the memory
+        that flips the answer, "" if none does."""
         gone, new = one_by_one(good.planned, bad.planned)
         state = self.state(bad.seq)
         names = [*gone, *new]
         items = [item_in(state, name, state.memory.row(name)) for name in names]
         if len(self._steps) != len(names) + 2:  # there was no way to go
             changes = [PromptChange(item=item, is_new=item.memory_id in new, right=None) for item in items]
-            return tuple(changes), ""
+            return tuple(changes), None, ""
         rights = [self._known.get(link.name) for link in self._steps]
         # The first step is the good prompt; the step of all else lies between what goes and what comes.
         after = [*rights[1 : len(gone) + 1], *rights[len(gone) + 2 :]]
@@ -525,7 +533,7 @@ class _Search:
         steps = [*gone, "", *new]
         flip = bracket([link.name for link in self._steps], self._known)
         assert flip is not None
-        return tuple(changes), steps[flip[0]]
+        return tuple(changes), rights[len(gone) + 1], steps[flip[0]]
 
 
 def _rest(good: QuestionPlanned, bad: QuestionPlanned) -> Iterator[str]:

@@ -36,7 +36,7 @@ from mage_es.engine.worth.worth import EffectRow, MemoryGroup, OnRecord, on_reco
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import QuestionsReasked
+from mage_es.events.vocabulary import EpisodeClosed, QuestionsReasked
 from mage_es.projections.fold import State, fold
 
 TOP = 20
@@ -77,13 +77,14 @@ async def aeffect(
     what asking would cost.
 
     Raises:
-        UsageError: More than one of them is given, it does not exist, or it is not text in a prompt (a tool, a recipe).
+        UsageError: The tasks are episodes; more than one of them is given, it does not exist, or it is not text in a
+        prompt (a tool, a recipe).
         With `reask`: `execution` is not the run's own model, or dollars are limited and it has no price.
         PrerequisiteError: The run's world is missing, or the model cannot be reached.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """
     run, runtime = as_run(run), runtime or Runtime()
-    learned, made, unclear = on_record(run), 0, 0
+    learned, made, unclear = of_prompts(run), 0, 0
     measured = _measured(learned, memory, kind, task_type, top)
     wanted = _wanted(learned, measured)
     if reask and wanted:
@@ -113,6 +114,17 @@ async def aeffect(
 
 
 effect = blocking(aeffect)
+
+
+def of_prompts(run: Run) -> OnRecord:
+    """Return what is on record about memories. Raises `UsageError` for episodes: they retrieve at every step."""
+    learned = on_record(run)
+    if next(learned.reader.of(EpisodeClosed), None):
+        raise UsageError(
+            f"The tasks of {run.id} are episodes, which retrieve memories at every step: so no prompt can be asked "
+            "again without one."
+        )
+    return learned
 
 
 async def ask_again(

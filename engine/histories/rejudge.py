@@ -73,7 +73,8 @@ class RejudgeReport(msgspec.Struct, frozen=True, kw_only=True):
     again `by` a model or a scorer.
 
     Of `total` questions `right` are right on record, and `now` would be. `lost` ones have no answer and are wrong
-    either way. `undecided` ones are not right on record; `agreement` is over the others. `erased` ones can no longer be
+    either way; `unseen` ones were cut, refused or empty, so no judge saw them, and are wrong either way, too.
+    `undecided` ones are not right on record; `agreement` is over the others. `erased` ones can no longer be
     read, so no other number counts them. `made` calls were made now.
     """
 
@@ -89,6 +90,7 @@ class RejudgeReport(msgspec.Struct, frozen=True, kw_only=True):
     agreement: Agreement
     answers: tuple[RejudgedAnswer, ...]
     made: int = 0
+    unseen: int = 0
 
 
 @typed
@@ -103,6 +105,7 @@ def rejudge_price(
 ) -> AskingPrice:
     """Return what `rejudge` with the same arguments costs, if no reply has to be asked for twice. No model is called.
     Raises what `rejudge` raises."""
+    require_model("judge", judge)
     answers, price = _recorded(as_run(run), exam, data_dir, benchmark), (prices or Prices()).rate(judge.name)
     left = _unasked(answers, replies_of(answers.run, answers.reader, {"judge": judge.name}))
     tokens_in, tokens_out = sum(estimated_tokens(move.request.text) for move, _ in left), TOKENS * len(left)
@@ -318,4 +321,6 @@ def _report(
             for each, said in pairs
         ),
         made=made,
+        # A scorer sees all of them.
+        unseen=sum(not (said.replies or said.problem) for _, said in decided) if template else 0,
     )

@@ -31,7 +31,7 @@ import msgspec
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.config import Config, checked, difference, parse
 from mage_es.engine.embedders.registry import metered
-from mage_es.engine.histories.effect import ask_again, price_of
+from mage_es.engine.histories.effect import ask_again, of_prompts, price_of
 from mage_es.engine.histories.rules.what_if import (
     Judged,
     Ruling,
@@ -61,7 +61,7 @@ from mage_es.engine.seams.model import Model
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.worth.effect import LEAST_PAIRS, Without, to_ask_all
 from mage_es.engine.worth.memories import bare_setting, full_id
-from mage_es.engine.worth.worth import OnRecord, on_record
+from mage_es.engine.worth.worth import OnRecord
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
@@ -145,7 +145,8 @@ class WhatIfGuard(msgspec.Struct, frozen=True, kw_only=True):
 
 class WhatIfServed(msgspec.Struct, frozen=True, kw_only=True):
     """A snapshot: of `pairs` anchors in `types` task types, how many are right with what is served, as recorded and as
-    it would have been, and for which types something else would have been served (`learned` or `bare` instead)."""
+    it would have been, each by its last recorded answer; and for which types something else would have been served
+    (`learned` or `bare` instead)."""
 
     iteration: int
     types: int
@@ -222,7 +223,7 @@ async def awhat_if(
         run_id=run.id, without=tuple(without), arm=arm, settings=settings, temperature=begun.answer_temperature
     )
     if without:
-        learned, made = on_record(run), 0
+        learned, made = of_prompts(run), 0
         names = _names(learned, without)
         if reask and (wanted := _wanted(learned, names)):
             learned, made = await ask_again(
@@ -344,7 +345,7 @@ def _without(learned: OnRecord, names: frozenset[str]) -> WhatIfAnswers:
         key = (planned.iteration, planned.purpose, planned.question_id)
         if key in showing:
             continue
-        # A recalled answer, or an episode, has no prompt that could be asked again.
+        # A recalled answer has no prompt that could be asked again.
         shown = {*planned.principles, *(hit.memory_id for hit in planned.memories)}
         if key not in asked and not names.isdisjoint(shown):
             blind += 1

@@ -28,9 +28,9 @@ def open_player(spec: ModelSpec) -> Model:
     serves, place = PLAYERS[spec.text]
     if spec.tier not in (None, serves):
         others = ", ".join(name for name, (other, _) in PLAYERS.items() if other == spec.tier)
+        choice = f"choose from: {others}" if others else "no built-in model can"
         raise UsageError(
-            f"The model {spec.text!r} is for the {serves} tier and cannot serve the {spec.tier} tier; choose from: "
-            f"{others}."
+            f"The model {spec.text!r} is for the {serves} tier and cannot serve the {spec.tier} tier; {choice}."
         )
     player: Model = resolve_name(f"mage_es.engine.players.{place}")()
     return player

@@ -73,7 +73,10 @@ async def aresume(
             resumed = RunResumed(package_version=__version__, attempt=attempt)
             at = max(-1, session.state.progress.closed)
             session.commit([Draft(event=resumed, iteration=at, phase="log", ordinal=attempt)])
-            session.announce_continuation(f"Resuming {run.id}.")
+            if parent and not session.state.ledger.accounts() and not run.in_flight_path.exists():
+                session.announce(f"Starting {run.id}, which has made no call yet.")
+            else:
+                session.announce_continuation(f"Resuming {run.id}.")
             await iterate(session)
     return summarise(run, fs=fs)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.facts.event import Event, Part
+from mage_es.events.facts.event import Event, Part, SubjectText
 from mage_es.events.vocabulary.marks import Digest
 from mage_es.events.vocabulary.parts import LearnedSubjectText
 
@@ -126,9 +126,9 @@ class AnswerFlipped(Part, frozen=True, kw_only=True):
     """Marker of the first state after it."""
     memory_id: str
     """Memory that only one of the two prompts shows; empty if no memory flips it."""
-    prompt_before: str
+    prompt_before: SubjectText
     """SHA-256 of the last prompt before the flip; empty for an answer without one."""
-    prompt_after: str
+    prompt_after: SubjectText
     """SHA-256 of the first prompt after it."""
 
 

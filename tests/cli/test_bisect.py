@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.engine.histories.bisect import BisectMoment, BisectReport
+from mage_es.engine.histories.cli.bisect import _ahead, _flipped
 from tests.cli.conftest import Command
 
 
@@ -48,7 +50,7 @@ def test_a_question_is_asked_once_and_leads_to_the_memory(mage: Command, runs_di
     done = mage("bisect", "first", "--question", question)
     assert done.code == 0 and "Every answer that is needed is on record: no model is called." in done.err
     assert f"{question} is " in done.out and f"The memory that flips it: {cause}, learned in iter-" in done.out
-    assert ", the flip" in done.out and "prompts were asked" not in done.out
+    assert ", the flip" in done.out and "all else" in done.out and "prompts were asked" not in done.out
     assert f"mage-es memory show {cause} first" in done.err
     ahead = f"mage-es diff first@{found['before']} first@{found['after']} --question {question}"
     assert ahead in done.err and mage(*ahead.split()[1:]).code == 0
@@ -73,3 +75,17 @@ def test_what_cannot_be_searched_is_refused_by_name(mage: Command, runs_dir: Pat
     ):
         done = mage("bisect", "first", *words)
         assert (done.code, why in done.err) == (2, True), done.err
+
+
+def test_a_flip_that_is_not_the_first_is_not_called_so_and_is_not_among_the_others() -> None:
+    verdicts = (("start", 0.0), ("iter-0", None), ("iter-1", 1.0), ("iter-2", 0.0), ("iter-3", 0.0), ("iter-4", 1.0))
+    moments = tuple(BisectMoment(marker=marker, value=value, source="") for marker, value in verdicts)
+    flips = ("iter-1", "iter-2", "iter-4")
+    report = BisectReport(
+        run_id="r", metric="", question="q", moments=moments, flips=flips, before="iter-3", after="iter-4"
+    )
+    assert _flipped(report) == (
+        "q is wrong at iter-3 and right at iter-4. It is one of 3 flips that are known: others are by iter-1, iter-2."
+    )
+    first = ("bisect", "r", "--question", "q", "--good", "start", "--bad", "iter-1")
+    assert next(_ahead(report)) == first

@@ -102,3 +102,15 @@ def test_prune_needs_a_record_to_go_by(mage: Command, runs_dir: Path) -> None:
     assert price and price.questions == 4 and price.calls > 10
     assert f"Going on with 1 iteration of 4 questions in all takes about {price.calls} calls" in went_on.err
     assert went_on.code == 0 and "Nothing is proved harmful in first: 0 memories looked at" in went_on.err
+
+
+@pytest.mark.slow
+def test_of_episodes_no_verb_claims_what_no_prompt_can_show_and_none_advises_it(mage: Command) -> None:
+    sizes = ("--iterations", "2", "--pool", "6", "--held-out", "2", "--anchors", "4", "--explore-episodes", "4")
+    assert mage("evolve", "workshop", *sizes, "--run-id", "w").code == 0
+    memory = json.loads(mage("memory", "list", "w", "--json").out)["items"][0]["memory_id"]
+    for verb in (("effect", "w"), ("what-if", "w", "--without", memory)):
+        done = mage(*verb)
+        assert done.code == 2 and "are episodes, which retrieve memories at every step" in done.err
+    done = mage("bisect", "w", "--metric", "anchors")
+    assert done.code == 0 and "answers won or lost" in done.out and "--question" not in done.err

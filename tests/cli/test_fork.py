@@ -18,7 +18,8 @@ def test_a_run_is_begun_from_a_moment_of_another_and_resume_goes_on(mage: Comman
     assert "0 calls were made" in ended.out and "mage-es resume branch" in ended.err
     sealed = list((runs_dir / "branch/log/past/log/seg").iterdir())
     assert sealed and all(path.samefile(runs_dir / "first/log/seg" / path.name) for path in sealed)
-    assert mage("resume", "branch").code == 0
+    resumed = mage("resume", "branch")
+    assert resumed.code == 0 and "Starting branch, which has made no call yet." in resumed.err
     assert mage("verify", "branch", "--parent", "first").code == 0
     shown = mage("runs", "show", "branch").out
     assert "first" in shown and "guard" in shown

@@ -233,3 +233,6 @@ def test_a_cascade_says_what_went_with_the_memory_and_what_stays(mage: Command, 
     other = next(item["memory_id"] for item in listed(mage, "--status", "active"))
     said = mage("memory", "quarantine", other[:12], "--cascade", "--reason", "this too").out
     assert f"Quarantined {other[:12]}" in said and "derived from it" in said
+    active = [item["memory_id"] for item in listed(mage, "--status", "active")]
+    answers = (mage("memory", "quarantine", each, "--cascade", "--reason", "and this").out for each in active)
+    assert "Each comes back by a `mage-es memory release` of its own." in next(x for x in answers if "with it\n" in x)

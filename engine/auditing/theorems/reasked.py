@@ -20,6 +20,7 @@ from mage_es.engine.seams.check import Check
 from mage_es.engine.worth.effect import WANTED, Prompted, PromptKey, asked_without, askings, reasked
 from mage_es.events.care import verify_log
 from mage_es.events.errors import LogError
+from mage_es.events.facts.private import is_erased
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerFlipped,
@@ -143,9 +144,10 @@ def _in_words(found: AskedWithout) -> str:
 
 
 def _is_flip(own: LogReader, flip: AnswerFlipped, *, until: int) -> bool:
-    """Return whether two answers differ, and their prompts differ in the named memory, if one is named."""
+    """Return whether two answers differ, and their prompts differ in the named memory, if one is named. A prompt whose
+    hash was erased may be either of the two."""
     shown = dict[tuple[int, int], tuple[str, frozenset[str]]]()
-    answers: dict[str, set[tuple[frozenset[str], bool]]] = {flip.prompt_before: set(), flip.prompt_after: set()}
+    before, after = set[tuple[frozenset[str], bool]](), set[tuple[frozenset[str], bool]]()
     for record in own.records({QuestionPlanned, AnswerJudged}, until=until):
         event = record.event
         assert isinstance(event, QuestionPlanned | AnswerJudged)
@@ -153,12 +155,13 @@ def _is_flip(own: LogReader, flip: AnswerFlipped, *, until: int) -> bool:
             continue
         if isinstance(event, QuestionPlanned):
             shown[event.iteration, record.ordinal] = event.prompt_sha256, frozenset(_memories(event))
-        elif (plan := shown.get((event.iteration, record.ordinal))) and plan[0] in answers:
-            answers[plan[0]].add((plan[1], event.correct))
+        elif plan := shown.get((event.iteration, record.ordinal)):
+            for prompt, answers in ((flip.prompt_before, before), (flip.prompt_after, after)):
+                if plan[0] == prompt or is_erased(plan[0]):
+                    answers.add((plan[1], event.correct))
     named = {flip.memory_id} if flip.memory_id else None
     return any(
-        was != now and (named is None or one ^ other == named)
-        for (one, was), (other, now) in product(answers[flip.prompt_before], answers[flip.prompt_after])
+        was != now and (named is None or one ^ other == named) for (one, was), (other, now) in product(before, after)
     )
 
 

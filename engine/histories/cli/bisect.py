@@ -24,6 +24,7 @@ EXAMPLES = examples(
     "mage-es bisect RUN --question wordmath-test-4 --yes",
     "mage-es bisect RUN --question wordmath-test-4 --good iter-3 --bad iter-4 --max-usd 0.50",
 )
+_REST = "the skill's text, or the order of the memories"
 
 
 @takes(*ASKING)
@@ -118,6 +119,9 @@ def _of_question(report: BisectReport) -> list[TextTable | str]:
     pieces: list[TextTable | str] = [_flipped(report), TextTable("", ("marker", "answer", "known by"), rows)]
     if report.prompt:
         shown = [_change(each, is_cause=each.item.memory_id == report.cause) for each in report.prompt]
+        if any(each.right is not None for each in report.prompt) or report.between is not None:
+            gone = sum(not each.is_new for each in report.prompt)
+            shown.insert(gone, ("", "all else", "", _answer(report.between, is_cause=not report.cause), _REST))
         columns = ("", "memory", "kind", "answer then", "text")
         title = f"From the prompt of {report.before} to that of {report.after}, one memory after another"
         pieces.append(TextTable(title, columns, shown, keys=2))
@@ -139,8 +143,8 @@ def _flipped(report: BisectReport) -> str:
     flipped = (
         f"{report.question} is {_right(first.value)} at {report.before} and {_right(last.value)} at {report.after}."
     )
-    if len(report.flips) > 1:
-        return f"{flipped} It is the first flip that is known; others are at {', '.join(report.flips[1:])}."
+    if others := [marker for marker in report.flips if marker != report.after]:
+        return f"{flipped} It is one of {len(report.flips)} flips that are known: others are by {', '.join(others)}."
     is_known = all(each.value is not None for each in report.moments)
     return f"{flipped} It is the only flip." if is_known else f"{flipped} Where it was not asked there can be others."
 
@@ -154,16 +158,18 @@ def _caused(report: BisectReport) -> str:
         return f"The memory that flips it: {cause.item.memory_id[:ID_DIGITS]}, {learned}, {what}{status}."
     if report.rest:
         return f"No memory flips it, but what else is different in the prompt: {'; '.join(report.rest)}."
-    return (
-        "No memory flips it, but what else is different in the prompt: the skill's text, or the order of the memories."
-    )
+    return f"No memory flips it, but what else is different in the prompt: {_REST}."
 
 
 def _change(each: PromptChange, *, is_cause: bool) -> tuple[str, ...]:
     item = each.item
-    right = "not asked" if each.right is None else _right(float(each.right))
     name, side = item.memory_id[:ID_DIGITS], "with" if each.is_new else "without"
-    return side, name, item.kind, f"{right}, the flip" if is_cause else right, shortened(item.text)
+    return side, name, item.kind, _answer(each.right, is_cause=is_cause), shortened(item.text)
+
+
+def _answer(right: bool | None, *, is_cause: bool) -> str:
+    said = "not asked" if right is None else _right(float(right))
+    return f"{said}, the flip" if is_cause else said
 
 
 def _notes(report: BisectReport) -> list[str]:
@@ -179,11 +185,14 @@ def _ahead(report: BisectReport) -> Iterator[tuple[str, ...]]:
         yield "memory", "show", report.cause[:ID_DIGITS], report.run_id
     moments = (f"{report.run_id}@{report.before}", f"{report.run_id}@{report.after}")
     if report.question and report.after:
+        if report.flips[0] != report.after:
+            ends = ("--good", report.moments[0].marker, "--bad", report.flips[0])
+            yield "bisect", report.run_id, "--question", report.question, *ends
         yield "diff", *moments, "--question", report.question
     elif report.change:
         rows = next((each for each in report.change.answers if each.what == "anchors"), None)
         flipped = (rows.lost or rows.won) if rows else ()
-        if flipped:
+        if flipped and not report.episodes:
             ends = ("--good", report.before, "--bad", report.after)
             yield "bisect", report.run_id, "--question", flipped[0], *ends
         yield "diff", *moments

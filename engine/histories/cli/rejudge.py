@@ -112,6 +112,7 @@ def _agreed(report: RejudgeReport) -> str:
     more = (
         (report.undecided, "undecided on record, which agree with nothing"),
         (report.lost, "without an answer, which is wrong in both"),
+        (report.unseen, "cut, refused or empty, which is wrong in both, and no judge saw"),
         (report.erased, "erased, and not among them"),
         (found.unreadable, "without a readable opinion, which counts as wrong"),
         (found.unanswered, "without an opinion, since the call failed, which counts as wrong"),

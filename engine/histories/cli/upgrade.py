@@ -98,7 +98,7 @@ def priced(price: UpgradePrice) -> str:
     if price.calls == price.made:
         return f"{price.run_id} is complete: no model is called."
     usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
-    time = "" if price.minutes is None else f", {price.minutes:.0f} minutes at the pace of {price.paced_by}"
+    time = "" if price.minutes is None else f", {price.minutes:.0f} min at the pace of {price.paced_by}"
     made = f", {price.made} of them made" if price.made else ""
     return (
         f"About {counted(price.calls, 'call')} of {price.execution}{made}: {price.sample} recorded questions, "

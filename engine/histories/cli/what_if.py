@@ -154,7 +154,8 @@ def _estimated(report: WhatIfReport, estimate: WhatIfEstimate) -> str:
 
 def _of_guard(report: WhatIfReport, found: WhatIfGuard) -> list[TextTable | str]:
     columns = ("iteration", "recorded", _changed(report), "points", "against", "p")
-    title = f"The guard of {report.run_id}: {found.of} right, in points, against an earlier iteration"
+    of = "last recorded answers to anchors" if found.of == "anchors" else found.of
+    title = f"The guard of {report.run_id}: {of} right, in points, against an earlier iteration"
     table = TextTable(title, columns, [_verdict(each) for each in found.verdicts], keys=1)
     return [table, _answered(report, found)]
 
@@ -208,13 +209,18 @@ def _of_gate(report: WhatIfReport, found: WhatIfGate) -> list[TextTable | str]:
     ]
     columns = ("iteration", "anchors right", _changed(report), "what was learned instead", "bare instead")
     changed = [each for each in found.snapshots if each.learned or each.bare]
-    since = f", first after {mark_of(changed[0].iteration)}" if changed else ""
-    text = (
-        f"Something else would have been served after {len(changed)} of {len(found.snapshots)} snapshots{since}. "
-        "Exams and clients would have seen that; what the run asked and learned does not depend on its gate."
-    )
+    text = f"The same would have been served after each of {len(found.snapshots)} snapshots."
+    if changed:
+        text = (
+            f"Something else would have been served after {len(changed)} of {len(found.snapshots)} snapshots, first "
+            f"after {mark_of(changed[0].iteration)}. Exams and clients would have seen that; what the run asked and "
+            "learned does not depend on its gate."
+        )
     more = f" {found.ends[0].upper()}{found.ends[1:]}." if found.ends else ""
-    return [TextTable(f"What {report.run_id} serves, by its anchors", columns, rows), text + more]
+    return [
+        TextTable(f"What {report.run_id} serves, by the last recorded answers to its anchors", columns, rows),
+        text + more,
+    ]
 
 
 def _named(types: tuple[str, ...]) -> str:

@@ -219,7 +219,8 @@ def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, o
     stay = (
         [f"{receipt.further} more result from answers that saw what was derived: they stay."] if receipt.further else []
     )
-    out.report(receipt, done, *(each for each in lists if each.rows), *stay)
+    alone = ["Each comes back by a `mage-es memory release` of its own."] if receipt.derived else []
+    out.report(receipt, done, *(each for each in lists if each.rows), *stay, *alone)
     out.next(
         settings.again("memory", "release", name, found.id, "--reason", "..."),
         settings.again("memory", "list", found.id, "--status", "quarantined"),

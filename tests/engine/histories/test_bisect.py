@@ -20,6 +20,7 @@ from mage_es.engine.histories.effect import effect
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import first_event, reopen_world, state_of
 from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.upkeep.erase import erase
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.runs import summarise
@@ -27,6 +28,7 @@ from mage_es.events.errors import BudgetReached, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsReasked
 from tests.engine.conftest import SMALL, begin
+from tests.engine.pears import Echo, in_clear, models_with, stopped
 
 LONG = msgspec.structs.replace(SMALL, iterations=6, pool=14, bandits=False, retrieval="nearest")
 
@@ -158,6 +160,13 @@ def test_the_memory_that_is_found_lies_between_a_right_and_a_wrong_answer(run: R
     assert cause.right == bool(last) == rights[-1]
     place = report.prompt.index(cause)
     assert all(each.right != cause.right for each in report.prompt[:place] if each.right is not None)
+    # What was asked just before it may be the step of all else, which the table shows, too.
+    shown = [each.right for each in report.prompt]
+    shown.insert(sum(not each.is_new for each in report.prompt), report.between)
+    first = report.moments[[each.marker for each in report.moments].index(report.before)].value
+    known = [first, *shown]
+    place = known.index(cause.right, 1)
+    assert known[place - 1] is not None and bool(known[place - 1]) != cause.right
 
 
 def test_ends_that_agree_are_said_after_two_prompts(run: Run) -> None:
@@ -276,3 +285,26 @@ def test_what_cannot_be_searched_is_refused_with_what_can(run: Run) -> None:
     with pytest.raises(UsageError, match="not the model that answered, builtin/analogist"):
         bisect(run, question=question, execution=Other("", ""))
     assert first_event(LogReader(run.log_path)).execution_model == "builtin/analogist"
+
+
+class Imitating(Echo):
+    """Answers rightly if its prompt shows any case."""
+
+    async def complete(self, request: Request) -> Completion:
+        who, rest = request.prompt.rpartition(" has ")[::2]
+        number = int(rest.split()[0]) if " has " in who else 0
+        return Completion(text=f"Answer: {8 * number} of {who.split()[-1]}", input_tokens=1, output_tokens=1)
+
+
+@pytest.mark.slow
+def test_a_flip_of_a_subjects_question_tells_nothing_once_its_key_is_gone_and_still_holds(tmp_path: Path) -> None:
+    run = stopped(tmp_path / "runs", Echo())
+    mage_es.resume(run, models=models_with(Echo()))
+    assert bisect(run, question="row-1", execution=Imitating()).flips and verify(run).ok
+    assert not in_clear(run.path)
+    [*_, before] = LogReader(run.log_path).of(QuestionsReasked)
+    erase(run, subject="customer-1")
+    [*_, after] = LogReader(run.log_path).of(QuestionsReasked)
+    hashes = {before.flips[0].prompt_before, before.flips[0].prompt_after}
+    assert hashes.isdisjoint({after.flips[0].prompt_before, after.flips[0].prompt_after})
+    assert verify(run).ok

@@ -161,6 +161,26 @@ def test_another_scorer_of_own_tasks_reads_the_replies_without_a_call(tmp_path: 
             rejudge(run, scorer=scorer)
 
 
+def test_what_no_judge_saw_is_counted_apart_as_it_can_only_agree(tmp_path: Path) -> None:
+    class Curt:
+        name = "test/curt"
+
+        async def complete(self, request: Request) -> Completion:
+            return said("" if request.prompt.count("?") % 2 else "Answer: Oslo")
+
+    tasks = [
+        {"question": f"What is the {place}. capital?" + "?" * (place % 2), "answer": "Oslo"} for place in range(24)
+    ]
+    config = mage_es.Config(benchmark="capitals", iterations=1, pool=12, held_out=4, anchors=0)
+    models = mage_es.Models(execution=Curt(), guidance=mage_es.open_model("builtin/reference", "guidance"))
+    mage_es.evolve(config, tasks=tasks, scorer="exact", models=models, runs_dir=tmp_path, run_id="capitals")
+    run, judge = Run("capitals", tmp_path / "capitals"), Odd()
+    report = rejudge(run, judge=judge)
+    empty = sum(not event.answer for event in answered(run))
+    assert report.unseen == empty > 0 and report.total == len(answered(run))
+    assert rejudge(run, scorer="contains").unseen == 0
+
+
 def test_what_cannot_judge_is_refused(run: Run) -> None:
     with pytest.raises(UsageError, match="Give either a judge"):
         rejudge(run)
@@ -170,6 +190,8 @@ def test_what_cannot_judge_is_refused(run: Run) -> None:
         rejudge(run, scorer="exact")
     with pytest.raises(UsageError, match="is a text"):
         rejudge(run, judge="test/odd")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="is a text"):
+        rejudge_price(run, judge="test/odd")  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

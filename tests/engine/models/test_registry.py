@@ -37,6 +37,8 @@ def test_an_unknown_model_lists_what_resembles_it() -> None:
 def test_the_wrong_tier_says_which_tier_the_model_is_for() -> None:
     with pytest.raises(UsageError, match=r"for the guidance tier.*choose from: builtin/analogist"):
         open_model("builtin/reference", "execution")
+    with pytest.raises(UsageError, match=r"cannot serve the judge tier; no built-in model can\."):
+        open_model("builtin/reference", "judge")
 
 
 def test_the_registry_loads_no_model_before_one_is_opened() -> None:

@@ -6,7 +6,6 @@ write-ahead file. So every segment vouches for the one before, and a reader goes
 
 import functools
 import hashlib
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
@@ -29,9 +28,6 @@ from mage_es.events.wal.bodies import FrameReader
 
 # Segments kept in memory, because retries and neighbouring reads ask for the same ones.
 _KEPT = 2
-
-# Segments read and hashed ahead, each by a thread of its own.
-_AHEAD = 2
 
 # Bytes that are hashed twice at a time, since the second hash then finds them in the core's cache.
 _PIECE = 1 << 18
@@ -180,14 +176,13 @@ class SealedEvents:
         return self._recorded[span.first]
 
     def _backwards(self, spans: list[Range]) -> Iterator[tuple[Range, Segment]]:
-        # Reading and hashing release the GIL and take longer than what is done with a segment.
-        with ThreadPoolExecutor(_AHEAD) as ahead:
-            coming = deque[Future[_File]]()
+        # Reading and hashing release the GIL, so the next one is fetched on another thread meanwhile.
+        with ThreadPoolExecutor(max_workers=1) as ahead:
+            coming: Future[_File] | None = None
             # Newest first, the order in which hashes become known.
             for place in range(len(spans) - 1, -1, -1):
-                file = coming.popleft().result() if coming else None
-                following = spans[max(place - _AHEAD, 0) : place - len(coming)]
-                coming.extend(ahead.submit(self._fetch, span) for span in reversed(following))
+                file = coming.result() if coming is not None else None
+                coming = ahead.submit(self._fetch, spans[place - 1]) if place else None
                 yield spans[place], self.open(spans[place], file)
 
     def _fetch(self, span: Range) -> _File:

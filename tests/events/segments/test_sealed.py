@@ -129,7 +129,7 @@ def test_a_flipped_bit_is_noticed_in_whichever_piece_it_is(
         oldest.write_bytes(sound)
 
 
-def test_of_several_damaged_segments_the_newest_is_named_though_others_are_fetched_ahead(path: Path) -> None:
+def test_of_several_damaged_segments_the_newest_is_named_though_the_next_is_fetched_ahead(path: Path) -> None:
     sealed, spans = opened(path, Counting())
     damaged, missing = (Layout(path).segment(span) for span in (spans[3], spans[2]))
     damaged.write_bytes(b"PAR1")

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mage_es.events import facts, vocabulary
-from mage_es.events.digests import token_of
+from mage_es.events.digests import sha256_of_each, token_of
 from mage_es.events.disk import LocalFileSystem, write_new
 from mage_es.events.disk.documents import UNREADABLE
 from mage_es.events.disk.opening import LARGEST, opened
@@ -81,14 +81,15 @@ class _File(NamedTuple):
                 data = memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
         except (OSError, ValueError):  # superseded by a newer one, and deleted; or empty
             return None
-        for number, part in (parts or {}).items():
+        if parts is None:
+            return None
+        for number, part in parts.items():
             if not 0 <= part.start <= part.start + part.size <= len(data):
                 return None
             found[number] = data[part.start : part.start + part.size]
-            # The hash comes first: what it does not cover is never decoded.
-            if hashlib.sha256(found[number]).digest() != part.sha256:
-                return None
-        return None if parts is None else found
+        # The hash comes first: what it does not cover is never decoded.
+        is_whole = sha256_of_each([*found.values()]) == [part.sha256 for part in parts.values()]
+        return found if is_whole else None
 
 
 class _Kept(NamedTuple):

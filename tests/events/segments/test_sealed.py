@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,35 @@ def test_a_damaged_segment_stops_a_reading_by_batches(
     damaged.write_bytes(data)
     with pytest.raises(LogDamaged, match=f"{damaged.name} is not the file that was sealed"):
         list(sealed.batches({AnswerJudged: ("answer",)}, Range(1, 1 << 40)))
+
+
+@pytest.mark.parametrize("is_reread", [False, True])
+def test_a_flipped_bit_is_noticed_in_whichever_piece_it_is(
+    path: Path, monkeypatch: pytest.MonkeyPatch, is_reread: bool
+) -> None:
+    monkeypatch.setattr("mage_es.events.segments.sealed._PIECE", 1000)
+    oldest = Layout(path).segment(Layout(path).listing(LocalFileSystem()).segments[0])
+    sound, everything = oldest.read_bytes(), Range(1, 1 << 40)
+    assert len(sound) > 3000
+    for place in (0, 999, 1000, len(sound) - 1):
+        sealed, _ = opened(path, Counting())
+        if is_reread:
+            assert len(list(sealed.events({AnswerJudged: ("answer",)}, everything))) == 10
+        damaged = sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :]
+        oldest.write_bytes(damaged)
+        found = hashlib.sha256(damaged).hexdigest()[:16]
+        with pytest.raises(LogDamaged, match=rf"{oldest.name} is not the file that was sealed \(SHA-256 {found}"):
+            list(sealed.events({AnswerJudged: ("answer",)}, everything))
+        oldest.write_bytes(sound)
+
+
+def test_of_several_damaged_segments_the_newest_is_named_though_the_next_is_fetched_ahead(path: Path) -> None:
+    sealed, spans = opened(path, Counting())
+    damaged, missing = (Layout(path).segment(span) for span in (spans[3], spans[2]))
+    damaged.write_bytes(b"PAR1")
+    missing.unlink()
+    with pytest.raises(LogDamaged, match=f"{damaged.name} is not the file that was sealed"):
+        sealed.open(spans[0])
 
 
 @pytest.mark.parametrize("room", [1 << 40, 0])

@@ -52,9 +52,10 @@ class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run gives for a question: the search arm with its propensity, the memories with their cosines, and the
-    messages of the first call, as {"role": ..., "content": ...}; none if the route begins without a call. `nearest` is
-    the cosine of the nearest memory (-1 without memories) and `floor` the least that a memory must have (0: anything).
+    """What a run gives for a question: the search arm with its propensity, the memories with their similarities
+    (cosines, unless a metric that was learned ranks them), and the messages of the first call, as {"role": ...,
+    "content": ...}; none if the route begins without a call. `nearest` is the cosine of the nearest memory (-1 without
+    memories) and `floor` the least that a memory must have, or the nearest where a metric ranks (0: anything).
     `reason` says why there are no memories; empty if there are some. `evidence` is what the anchors showed about what
     was learned, against the bare prompt."""
 
@@ -84,7 +85,7 @@ class TurnMemories(NamedTuple):
     probability: float
     memories: tuple[str, ...]
     similarities: tuple[float, ...] = ()
-    """The cosine of each memory, in order; 0 for a principle, which is not searched for."""
+    """The similarity of each memory, in order; 0 for a principle, which is not searched for."""
     nearest: float = 0.0
     floor: float = 0.0
     read_from: int = 0

@@ -407,7 +407,7 @@ class Log:
 
 _type = itemgetter(3)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_REOPEN = "Nothing that was acknowledged is lost; resume the run, which recovers the log."
+_REOPEN = "Nothing that was acknowledged is lost; start again, or resume the run: that recovers the log."
 
 
 def _require_vacant(fs: FileSystem, layout: Layout) -> None:

@@ -19,7 +19,7 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.seams.benchmark import Benchmark, Question, extract_of
+from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
@@ -96,7 +96,7 @@ async def aask(
         skill=planned.skill,
         bundle=bundle_of(state, without(planned, {move.memory_id for move in moves if isinstance(move, TrimReport)})),
         evidence=evidence_of(state, planned.task_type),
-        far=_far(frozen, asked, planned),
+        far=_far(frozen, planned, asked.question),
         prompt=next((move.prompt for move in reversed(moves) if isinstance(move, CallReport)), ""),
         reply=reply,
         answer=extract_of(world.benchmark)(reply),
@@ -107,10 +107,10 @@ async def aask(
 ask = blocking(aask)
 
 
-def _far(frozen: FrozenRun, asked: Question, planned: QuestionPlanned) -> str:
+def _far(frozen: FrozenRun, planned: QuestionPlanned, text: str) -> str:
     if not planned.memories or isinstance(frozen.world.embedder, Metered):  # which hundreds of texts would cost
         return ""
-    found = frozen.retrieved(asked.question, planned.task_type)
+    found = frozen.retrieved(text)
     if not found.is_far:
         return ""
     return (

@@ -127,7 +127,7 @@ def _iteration(row: IterationRow) -> tuple[str, ...]:
 
 
 def _anchors(row: IterationRow) -> str:
-    """Return the level of the anchors that were measured on this state, and how many these are."""
+    """Return the level of the anchors that were measured on this state, and how many there are."""
     level = _level(row.anchor_score, row.anchor_correct, row.anchor_total)
     return f"{level} of {row.anchor_total}" if row.anchor_total else level
 

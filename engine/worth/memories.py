@@ -121,8 +121,8 @@ def reported(
 
 
 def item_of(state: State, name: str) -> tuple[MemoryItem, dict[str, Any]]:
-    """Return an item of a state with every field except its vector, and with why no other client is shown it, if so;
-    `report_of` says what `name` may be."""
+    """Return an item of a state with all its fields but the vector, and why other clients are not shown it, if that is
+    so. `report_of` says what `name` may be."""
     found = full_id(name, ids_of(state))
     thing = thing_of(state, found)
     values = msgspec.structs.asdict(thing)

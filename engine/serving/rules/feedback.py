@@ -175,7 +175,7 @@ def unused_if_refused(drafts: Sequence[Draft]) -> list[Draft]:
     """Return what feedback leads to; where the leak guard refused the memory it proposed, the feedback says so."""
     refused = {draft.event.memory_id: draft.event for draft in drafts if isinstance(draft.event, MemoryRefused)}
 
-    def told(draft: Draft) -> Draft:
+    def with_reason(draft: Draft) -> Draft:
         event = draft.event
         if not isinstance(event, FeedbackGiven) or not (why := refused.get(event.memory_id)):
             return draft
@@ -183,7 +183,7 @@ def unused_if_refused(drafts: Sequence[Draft]) -> list[Draft]:
         unused = f"It is like a question that the run keeps for its {kept_for}, from which nothing may be learned."
         return msgspec.structs.replace(draft, event=msgspec.structs.replace(event, memory_id="", unused=unused))
 
-    return [told(draft) for draft in drafts]
+    return [with_reason(draft) for draft in drafts]
 
 
 def _require_same_question(demonstration: str, known: str) -> None:

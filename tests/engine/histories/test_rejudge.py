@@ -14,7 +14,7 @@ from mage_es.engine.auditing.verify import verify
 from mage_es.engine.histories.rejudge import rejudge, rejudge_price
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import state_of
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.upkeep.erase import erase
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.viewing.chunks import Viewed
@@ -56,6 +56,17 @@ def run(evolved_once: Run, tmp_path: Path) -> Run:
 def answered(run: Run) -> list[AnswerJudged]:
     """Return the answers to the questions that a run learned from."""
     return [event for event in LogReader(run.log_path).of(AnswerJudged) if event.purpose in ("fresh", "revisit")]
+
+
+def capitals(runs_dir: Path, learner: Model) -> Run:
+    """Return a run of 24 questions whose answer is Oslo; every second one ends with two question marks."""
+    tasks = [
+        {"question": f"What is the {place}. capital?" + "?" * (place % 2), "answer": "Oslo"} for place in range(24)
+    ]
+    config = mage_es.Config(benchmark="capitals", iterations=1, pool=12, held_out=4, anchors=0)
+    models = mage_es.Models(execution=learner, guidance=mage_es.open_model("builtin/reference", "guidance"))
+    mage_es.evolve(config, tasks=tasks, scorer="exact", models=models, runs_dir=runs_dir, run_id="capitals")
+    return Run("capitals", runs_dir / "capitals")
 
 
 def test_what_a_judge_says_is_counted_beside_the_verdicts_and_changes_none(run: Run) -> None:
@@ -144,13 +155,7 @@ def test_another_scorer_of_own_tasks_reads_the_replies_without_a_call(tmp_path: 
         async def complete(self, request: Request) -> Completion:
             return said("Answer: it is Oslo" if request.prompt.count("?") % 2 else "Answer: Oslo")
 
-    tasks = [
-        {"question": f"What is the {place}. capital?" + "?" * (place % 2), "answer": "Oslo"} for place in range(24)
-    ]
-    config = mage_es.Config(benchmark="capitals", iterations=1, pool=12, held_out=4, anchors=0)
-    models = mage_es.Models(execution=Wordy(), guidance=mage_es.open_model("builtin/reference", "guidance"))
-    mage_es.evolve(config, tasks=tasks, scorer="exact", models=models, runs_dir=tmp_path, run_id="capitals")
-    run = Run("capitals", tmp_path / "capitals")
+    run = capitals(tmp_path, Wordy())
     own = answered(run)
     report = rejudge(run, scorer="contains")
     assert (report.by, report.made, report.now) == ("contains", 0, len(own)) and report.right < len(own)
@@ -168,14 +173,8 @@ def test_what_no_judge_saw_is_counted_apart_as_it_can_only_agree(tmp_path: Path)
         async def complete(self, request: Request) -> Completion:
             return said("" if request.prompt.count("?") % 2 else "Answer: Oslo")
 
-    tasks = [
-        {"question": f"What is the {place}. capital?" + "?" * (place % 2), "answer": "Oslo"} for place in range(24)
-    ]
-    config = mage_es.Config(benchmark="capitals", iterations=1, pool=12, held_out=4, anchors=0)
-    models = mage_es.Models(execution=Curt(), guidance=mage_es.open_model("builtin/reference", "guidance"))
-    mage_es.evolve(config, tasks=tasks, scorer="exact", models=models, runs_dir=tmp_path, run_id="capitals")
-    run, judge = Run("capitals", tmp_path / "capitals"), Odd()
-    report = rejudge(run, judge=judge)
+    run = capitals(tmp_path, Curt())
+    report = rejudge(run, judge=Odd())
     empty = sum(not event.answer for event in answered(run))
     assert report.unseen == empty > 0 and report.total == len(answered(run))
     assert rejudge(run, scorer="contains").unseen == 0

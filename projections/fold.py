@@ -280,7 +280,8 @@ def give(view: Projection, batches: Batches) -> None:
     others = []
     for cls, batch in batches.items():
         # Columns first, also where order is `global`: events that refer to a memory always come after it in the log.
-        if isinstance(view, Columnar) and cls in view.columnar:
+        # The protocol is slow to check: only of a view that has such types.
+        if cls in getattr(view, "columnar", ()) and isinstance(view, Columnar):
             view.apply_columns(cls, batch.columns)
         else:
             others.append(batch)

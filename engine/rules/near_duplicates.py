@@ -15,7 +15,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Generic, NamedTuple, TypeVar
 
 NEAR_DUPLICATE = 0.8  # least Jaccard similarity of the shingle sets of near-duplicates
@@ -81,9 +81,9 @@ def common_shingles(groups: Iterable[Sequence[str]]) -> frozenset[str]:
         counted = [frozenset(shingle_run(text)) for text in texts[:MOST_QUESTIONS]]
         if len(counted) < LEAST_QUESTIONS:
             continue  # few questions may share words by chance, and real duplicates would pass for form
-        holders = Counter(piece for pieces in counted for piece in pieces)
+        holders = Counter(chain.from_iterable(counted))
         shared = {piece for piece, count in holders.items() if count >= COMMON_SHARE * len(counted)}
-        if sum(len(pieces & shared) / len(pieces) for pieces in counted) >= FORM_SHARE * len(counted):
+        if shared and sum(len(pieces & shared) / len(pieces) for pieces in counted) >= FORM_SHARE * len(counted):
             common |= shared
     return frozenset(common)
 

@@ -54,7 +54,7 @@ def test_a_server_that_thinks_900_tokens_is_asked_once_for_almost_every_answer(t
 
 
 def test_a_server_that_never_stops_leaves_every_question_a_wrong_answer_that_was_truncated(tmp_path: Path) -> None:
-    found = measured(never_stops, tmp_path, pool=40)
+    found = measured(never_stops, tmp_path, pool=10)
     assert found.calls_per_prompt <= 1.1
     assert (found.identical, found.unanswered, found.right) == (0, 0, 0)
     assert found.truncated == found.questions and found.cut == found.calls
@@ -63,7 +63,7 @@ def test_a_server_that_never_stops_leaves_every_question_a_wrong_answer_that_was
 def test_a_server_that_repeats_itself_is_asked_once_for_each_answer_and_never_with_a_higher_limit(
     tmp_path: Path,
 ) -> None:
-    found = measured(repeats_itself, tmp_path, pool=20)
+    found = measured(repeats_itself, tmp_path, pool=10)
     assert found.looped == found.questions and (found.right, found.truncated) == (0, 0)
     assert found.calls == found.prompts == found.cut
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import lancedb
 import msgspec
 import numpy as np
 import pytest
@@ -41,6 +40,8 @@ def test_what_is_read_back_has_the_digest_of_the_memory(tmp_path: Path) -> None:
 
 
 def test_there_is_a_table_for_each_outcome_that_the_memory_has_with_an_index_of_task_types(tmp_path: Path) -> None:
+    import lancedb  # here, since it takes a second, and every process of the suite reads this file
+
     write_tables(tmp_path, memory_of(EVENTS))
 
     database = lancedb.connect(tmp_path)

@@ -107,8 +107,12 @@ class Listening:
         return Completion(text=f"Answer: {shown[0] if shown else by_chance}", input_tokens=1, output_tokens=1)
 
 
-def observed(benchmark: Any, config: Config, execution: str = "") -> dict[str, object]:
-    """Return what a run on a benchmark, its exam, its answers to users and its bundles put before any model."""
+def observed(benchmark: Any, config: Config, execution: str = "", *, which: str = "held_out") -> dict[str, object]:
+    """Return what a run on a benchmark, its exam, its answers to users and its bundles put before any model.
+
+    Of a run whose `anchors` have other gold, what was put there until they became cases, which no anchor is shown
+    (rules/refit.py).
+    """
     learner = Listening(open_model(execution, "execution") if execution else None)
     teacher = Listening(open_model("builtin/reference", "guidance"))
     models = Models(execution=learner, guidance=teacher)
@@ -116,6 +120,8 @@ def observed(benchmark: Any, config: Config, execution: str = "") -> dict[str, o
         evolve(config, benchmark=benchmark, runs_dir=folder, run_id="r", models=models, runtime=Runtime(workers=1))
         run = find_run(folder, "r")
         seen: dict[str, object] = {"learned": events_of(run), "evolving": learner.heard[:], "guided": teacher.heard}
+        if which == "anchors":
+            return before_refit(seen)
         learner.heard.clear()
         examine(run, execution=learner, benchmark=benchmark, runtime=Runtime(workers=1))
         seen |= {"examining": learner.heard[:], "exam": events_of(run.exams()[0])}
@@ -153,7 +159,6 @@ def same(one: dict[str, object], other: dict[str, object]) -> None:
 
 
 def before_refit(seen: dict[str, object]) -> dict[str, object]:
-    """Return what was put before a model until the anchors became cases, which no anchor is shown (rules/refit.py)."""
     events = seen["learned"]
     assert isinstance(events, list)
     learned = takewhile(lambda event: not (isinstance(event, MemoryAppended) and event.phase == OF_ANCHORS), events)
@@ -215,8 +220,7 @@ def test_own_tasks_put_no_function_of_held_out_or_anchor_gold_before_a_model(
     for each in (rows, permuted):
         tasks = given_tasks(name, each)
         benchmark = Given(tasks, [*tasks.questions("evolution"), *tasks.questions("test")], tossed)
-        seen = observed(benchmark, CONFIG)
-        both.append(before_refit(seen) if which == "anchors" else seen)
+        both.append(observed(benchmark, CONFIG, which=which))
     same(*both)
 
 
@@ -266,8 +270,8 @@ def test_no_benchmark_puts_a_function_of_held_out_or_anchor_gold_before_a_model(
     by_id, guarded = {question.id: question for question in few}, rotated(getattr(splits, which))
     permuted = [regiven(question, by_id[guarded.get(question.id, question.id)], inner) for question in few]
     assert permuted != few
-    both = [seen, observed(Given(inner, permuted, splits.anchors), config, execution)]
-    same(*(map(before_refit, both) if which == "anchors" else both))
+    expected = before_refit(seen) if which == "anchors" else seen
+    same(expected, observed(Given(inner, permuted, splits.anchors), config, execution, which=which))
 
 
 def regiven(question: Question, other: Question, inner: Any) -> Question:

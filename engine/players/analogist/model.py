@@ -7,11 +7,11 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 
 from mage_es.engine.players.analogist.heuristics import guess
 from mage_es.engine.players.arithmetic.analogies import Analogy, transfer
-from mage_es.engine.players.arithmetic.chains import bind
+from mage_es.engine.players.arithmetic.chains import OperationChain, bind
 from mage_es.engine.players.arithmetic.equations import Equation, find_equations, print_equation, to_number, to_text
 from mage_es.engine.players.arithmetic.numerals import read_number
 from mage_es.engine.players.arithmetic.problems import read_problem
@@ -56,16 +56,21 @@ def solve(problem: Problem, examples: Sequence[Example]) -> list[Equation]:
 
 
 def _analogies(problem: Problem, example: Example) -> list[Analogy]:
+    chain = _chain_of(example)
+    found = transfer(read_problem(example.question), chain, to=problem) if chain is not None else []
+    return [analogy for analogy in found if analogy.score >= LEAST_SCORE]
+
+
+@lru_cache(maxsize=1024)  # an example is shown beside many questions
+def _chain_of(example: Example) -> OperationChain | None:
     """An example without reasoning counts if a guess explains its answer."""
-    known = read_problem(example.question)
-    right = read_number(example.answer)
+    known, right = read_problem(example.question), read_number(example.answer)
     if right is None:
-        return []
+        return None
     chain = bind(find_equations(example.reasoning), known.quantities, answer=right)
     if chain is None and not example.reasoning:
         chain = bind(guess(known), known.quantities, answer=right)
-    found = transfer(known, chain, to=problem) if chain is not None else []
-    return [analogy for analogy in found if analogy.score >= LEAST_SCORE]
+    return chain
 
 
 def _elect(opinions: Sequence[Sequence[Analogy]], *, backed: set[Fraction]) -> list[Equation]:

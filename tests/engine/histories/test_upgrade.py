@@ -126,6 +126,16 @@ def old(begun: Run, tmp_path: Path) -> Run:
     return Run("old", shutil.copytree(begun.path, tmp_path / "runs" / "old"))
 
 
+Upgraded = tuple[Run, UpgradeReport, Successor]
+
+
+@pytest.fixture(scope="module")
+def upgraded(begun: Run, tmp_path_factory: pytest.TempPathFactory) -> Upgraded:
+    """That run and its upgrade to a model that its memories help. Shared: ask it nothing new."""
+    run, learner = Run("old", shutil.copytree(begun.path, tmp_path_factory.mktemp("upgraded") / "old")), Successor()
+    return run, upgrade(run, execution=learner, sample=8), learner
+
+
 def child_of(run: Run, name: str) -> Run:
     return Run(name, run.path.parent / name)
 
@@ -143,22 +153,23 @@ def state(run: Run) -> State:
     return state_of(run, LogReader(run.log_path))
 
 
-def test_recorded_questions_and_anchors_are_asked_twice_and_the_old_run_is_only_read(old: Run) -> None:
-    before, learner = LogReader(old.log_path).head, Successor()
-    report = upgrade(old, execution=learner, sample=8)
+def test_recorded_questions_and_anchors_are_asked_twice_and_the_old_run_is_only_read(
+    upgraded: Upgraded, begun: Run
+) -> None:
+    old, report, _ = upgraded
     child = child_of(old, "old-on-successor")
     assert (report.run_id, report.parent, report.learner) == (child.id, "old", "test/imitator")
     asked = [(each.question_id, each.is_bare) for each in own_events(child, QuestionPlanned)]
     assert len(asked) == len(set(asked)) == 2 * (8 + 6)
     known = {each.question_id for each in LogReader(old.log_path).of(AnswerJudged) if each.purpose == "fresh"}
     assert len({name for name, _ in asked} & known) == 8
-    assert LogReader(old.log_path).head == before
+    assert LogReader(old.log_path).head == LogReader(begun.log_path).head
     assert verify(child).ok, verify(child)
     assert all(check.equal for check in replay(child, until="latest").checks)
 
 
-def test_a_model_that_the_memories_help_is_served_them_and_keeps_the_gain(old: Run) -> None:
-    report = upgrade(old, execution=Successor(), sample=8)
+def test_a_model_that_the_memories_help_is_served_them_and_keeps_the_gain(upgraded: Upgraded) -> None:
+    _, report, _ = upgraded
     assert {each.served for each in report.benefit} == {"learned"}
     assert report.kept and report.kept.share == pytest.approx(1) and report.kept.gain == report.kept.old_gain > 0
     counts = [(each.execution, each.is_bare, each.correct) for each in report.standings]
@@ -174,8 +185,8 @@ def test_a_model_that_they_harm_is_served_the_bare_prompt(old: Run) -> None:
     assert verify(child_of(old, report.run_id)).ok
 
 
-def test_the_gate_goes_by_recorded_questions_as_by_anchors(old: Run, tmp_path: Path) -> None:
-    report = upgrade(old, execution=Successor(), sample=8)
+def test_the_gate_goes_by_recorded_questions_as_by_anchors(upgraded: Upgraded, tmp_path: Path) -> None:
+    old, report, _ = upgraded
     assert report.benefit[-1].pairs == 8 + 6
     child, again = child_of(old, report.run_id), {each.question_id for each in own(old, report, "fresh")}
 
@@ -292,7 +303,7 @@ def test_verify_finds_a_log_in_which_what_the_record_condemns_stays_in_use(told:
 # ------------------------------------------------------------ price, budget, going on
 
 
-def test_the_price_is_known_before_a_call_is_made_and_is_what_it_takes(old: Run) -> None:
+def test_the_price_is_known_before_a_call_is_made_and_is_what_it_takes(old: Run, upgraded: Upgraded) -> None:
     own = Price(models=("openai/m",), input=1e6, output=2e6, source="test", date="2026-01-01")  # type: ignore[arg-type]
     own = msgspec.convert(msgspec.to_builtins(own), Price)
     price = upgrade_price(old, execution="openai/m", sample=8, prices=Prices([own]))
@@ -301,10 +312,9 @@ def test_the_price_is_known_before_a_call_is_made_and_is_what_it_takes(old: Run)
     assert price.minutes is None and f"About {price.calls} calls of openai/m" in priced(price)
     unknown = upgrade_price(old, execution="openai/m", sample=8, prices=Prices([]))
     assert unknown.usd is None and "dollars unknown, no price is on record" in priced(unknown)
-    learner = Successor()
-    upgrade(old, execution=learner, sample=8)
-    assert len(learner.asked) == upgrade_price(old, execution=learner.name, sample=8).made == price.calls
-    assert "no model is called" in priced(upgrade_price(old, execution=learner.name, sample=8))
+    run, _, learner = upgraded
+    done = upgrade_price(run, execution=learner.name, sample=8)
+    assert len(learner.asked) == done.made == price.calls and "no model is called" in priced(done)
 
 
 def test_as_long_as_something_is_left_to_ask_the_price_is_not_nothing(old: Run) -> None:
@@ -338,9 +348,8 @@ def test_the_pace_of_the_new_model_is_that_of_its_newest_run(old: Run) -> None:
     assert price.paced_by == "paced" and price.minutes is not None
 
 
-def test_one_that_was_stopped_goes_on_with_the_same_call_and_asks_nothing_twice(old: Run, tmp_path: Path) -> None:
-    whole = Run("old", shutil.copytree(old.path, tmp_path / "whole" / "old"))
-    expected = upgrade(whole, execution=Successor(), sample=8)
+def test_one_that_was_stopped_goes_on_with_the_same_call_and_asks_nothing_twice(old: Run, upgraded: Upgraded) -> None:
+    whole, expected, _ = upgraded
     learner, stops, report = Successor(), 0, None
     while report is None:
         until = len(learner.asked) + 13
@@ -391,11 +400,10 @@ def test_without_an_exam_of_the_old_run_it_says_how_to_learn_what_is_kept(told: 
     assert "`mage-es exam told`" in " ".join(verdict(report))
 
 
-def test_what_cannot_be_an_upgrade_is_refused_before_a_call(old: Run) -> None:
-    learner = Successor()
+def test_what_cannot_be_an_upgrade_is_refused_before_a_call(upgraded: Upgraded) -> None:
+    old, _, learner = upgraded
     with pytest.raises(UsageError, match="is the model that old learned with"):
         upgrade(old, execution=Imitator())
-    upgrade(old, execution=learner, sample=8)
     asked = len(learner.asked)
     with pytest.raises(UsageError, match="was started with --sample 8, not 9"):
         upgrade(old, execution=learner, sample=9)

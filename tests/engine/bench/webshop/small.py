@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -61,6 +62,7 @@ def catalogue(entries: list[RawProduct] = ENTRIES, *, num_products: int | None =
     return load_catalogue(entries, INSTRUCTIONS, num_products=num_products, stream=Random(seed))
 
 
+@cache
 def store(*, has_attributes: bool = False) -> Store:
     """The shop that sells them."""
     return open_store(catalogue(), nouns=nouns_by_rule, has_attributes=has_attributes)

@@ -7,12 +7,10 @@ import pytest
 from mage_es.engine.bench.webshop.shop import Action, Visit, parse_action
 from tests.engine.bench.webshop.small import goal, store
 
-STORE = store()
-
 
 def after(*actions: str) -> Visit:
     """A visit after some actions, each of which must do something."""
-    visit = Visit(STORE, goal())
+    visit = Visit(store(), goal())
     for action in actions:
         read = parse_action(action)
         assert read and visit.do(read), action
@@ -114,8 +112,8 @@ def test_buying_ends_the_visit_with_the_reward_of_the_product_and_its_options() 
 
 
 def test_an_option_worded_like_a_button_is_followed_as_the_button() -> None:
-    product = STORE.by_asin["B000000001"]._replace(options={"kind": ("buy now",)})
-    shop = STORE._replace(by_asin={**STORE.by_asin, product.asin: product})
+    product = store().by_asin["B000000001"]._replace(options={"kind": ("buy now",)})
+    shop = store()._replace(by_asin={**store().by_asin, product.asin: product})
     visit = Visit(shop, goal())
     for action in ("search[cotton shirt]", "click[b000000001]", "click[buy now]"):
         assert visit.do(parse_action(action) or Action("", ""))

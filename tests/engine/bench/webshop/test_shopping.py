@@ -9,12 +9,11 @@ from mage_es.engine.bench.webshop.shopping import ALL_BOUGHT, INVALID, OK, Shopp
 from mage_es.engine.seams.playing import play_actions
 from tests.engine.bench.webshop.small import goal, store
 
-STORE = store()
 BOUGHT = ("search[cotton shirt]", "click[b000000001]", "click[red]", "click[s | m]", "click[buy now]")
 
 
 def episode(*, mode: Mode = "text", steps: int = 15) -> Shopping:
-    made = Shopping(STORE, goal(), mode=mode, steps=steps)
+    made = Shopping(store(), goal(), mode=mode, steps=steps)
     made.reset()
     return made
 
@@ -69,7 +68,7 @@ def test_a_purchase_of_a_part_has_its_reward_but_is_no_success() -> None:
 @pytest.mark.parametrize("action", [None, "click[nowhere]", "click[search]", "click[red]"])
 def test_what_cannot_be_done_costs_its_step_and_shows_the_same_page(action: str | None) -> None:
     played = episode(steps=2)
-    before = Shopping(STORE, goal()).reset()
+    before = Shopping(store(), goal()).reset()
     outcome = played.step(action)
     assert (outcome.observation, outcome.effect, outcome.reward, outcome.done) == (before, INVALID, 0.0, False)
     assert played.step(action).done
@@ -92,7 +91,7 @@ def test_a_step_after_the_purchase_does_nothing() -> None:
 
 
 def test_fifteen_steps_are_the_limit() -> None:
-    played = Shopping(STORE, goal())
+    played = Shopping(store(), goal())
     played.reset()
     assert [played.step(None).done for _ in range(15)] == [False] * 14 + [True]
 
@@ -116,8 +115,8 @@ def test_react_mode_shows_three_products_answers_thoughts_and_says_what_is_inval
 
 
 def test_an_effect_holds_no_bracket_so_that_a_transcript_plays_as_it_was_played() -> None:
-    titled = STORE.by_asin["B000000001"]._replace(title="[2 Pack] Shirt [new]")
-    shop = STORE._replace(by_asin={**STORE.by_asin, titled.asin: titled})
+    titled = store().by_asin["B000000001"]._replace(title="[2 Pack] Shirt [new]")
+    shop = store()._replace(by_asin={**store().by_asin, titled.asin: titled})
     played = Shopping(shop, goal())
     played.reset()
     lines = [f"{action}: {played.step(action).effect}" for action in BOUGHT]

@@ -20,13 +20,12 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import Interrupted
 from tests.engine.study.test_baseline import hotpot
-from tests.few_words import IN_A_PROCESS
+from tests.few_words import COMMAND
 
 pytestmark = pytest.mark.slow
 
 Command = Callable[..., Any]
 
-COMMAND = f"{IN_A_PROCESS}from mage_es.cli import main; main()"
 SMALL = """
 [settings]
 iterations = 1
@@ -69,7 +68,7 @@ def test_every_cell_is_run_and_examined_is_in_the_report_and_found_done_the_next
 def test_what_stopped_is_resumed_what_fails_is_named_and_the_rest_is_done(
     mage: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mage_es.engine.study.cli.matrix.PROGRAM", (sys.executable, "-c", COMMAND))
+    monkeypatch.setattr("mage_es.engine.study.cli.matrix.PROGRAM", (sys.executable, *COMMAND))
     file = write('benchmarks = ["wordmath", "gsm8k"]\nseeds = [3]\nexams = []')
     config = Config(
         benchmark="wordmath", seed=3, iterations=1, pool=6, held_out=6, anchors=0, guard="off", explore_episodes=0
@@ -142,7 +141,7 @@ def test_ctrl_c_stops_the_cells_which_can_be_gone_on_with(mage: Command) -> None
     Path("m.toml").write_text(
         'benchmarks = ["wordmath"]\nseeds = [1]\nexams = []\n[settings]\niterations = 100\npool = 60\n'
     )
-    command = [sys.executable, "-c", COMMAND, "matrix", "m.toml"]
+    command = [sys.executable, *COMMAND, "matrix", "m.toml"]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
     ) as child:

@@ -39,6 +39,7 @@ from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft, FeedbackGiven, InferenceOpened, MemoryAppended, MemoryProposed
 from tests.engine.serving.conftest import Opening
 from tests.engine.serving.test_open_run import state_on_disk
+from tests.few_words import COMMAND
 
 QUESTION = "Ben picks out 3 notebooks at $4 each and 2 pens at $1.50 each. What does he pay?"
 PROTOCOLS = ("auto", "legacy")
@@ -113,7 +114,7 @@ async def tour(client: Client, frozen: FrozenRun) -> None:
 def test_a_client_that_starts_the_command_sees_all_of_it_and_the_run_stays_as_it_was(
     frozen: FrozenRun, protocol: str
 ) -> None:
-    words = ["-m", "mage_es", "mcp", str(frozen.run.path), "--learn", "off"]
+    words = [*COMMAND, "mcp", str(frozen.run.path), "--learn", "off"]
     start = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
 
     async def look() -> None:
@@ -139,7 +140,7 @@ def test_on_stdout_there_is_nothing_but_the_protocol(frozen: FrozenRun) -> None:
 
     async def ask() -> tuple[list[dict[str, Any]], bytes, int | None]:
         pipe = asyncio.subprocess.PIPE
-        words = ("-m", "mage_es", "mcp", str(frozen.run.path), "--learn", "off")
+        words = (*COMMAND, "mcp", str(frozen.run.path), "--learn", "off")
         process = await asyncio.create_subprocess_exec(sys.executable, *words, stdin=pipe, stdout=pipe, stderr=pipe)
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write("".join(f"{line}\n" for line in lines).encode())
@@ -423,7 +424,7 @@ def test_a_search_takes_in_every_kind_and_all_that_is_given_fits_its_schema(reco
 
 @pytest.mark.slow
 def test_the_command_records_what_its_client_does_and_another_one_meanwhile_only_searches(parent: Run) -> None:
-    words = ["-m", "mage_es", "mcp", str(parent.path)]
+    words = [*COMMAND, "mcp", str(parent.path)]
     start = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
 
     async def look() -> str:

@@ -30,6 +30,7 @@ from mage_es.events.vocabulary import InferenceClosed, InferenceOpened
 from tests.bench.serve_faults import accounted
 from tests.engine.serving.behind import PATIENCE_S
 from tests.engine.serving.upstream import events, upstream
+from tests.few_words import COMMAND
 
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "What is 3 + 4?"}]}
 CLIENT, SECRET, WRONG = "canary-of-the-client", "canary-of-the-upstream", "canary-of-a-stranger"
@@ -46,8 +47,7 @@ def process(run: Run, *words: str, **variables: str) -> Iterator[tuple[subproces
     """Run the command; give the process, its address and the lines that it said so far."""
     command = [
         sys.executable,
-        "-m",
-        "mage_es",
+        *COMMAND,
         "serve",
         run.id,
         "--runs-dir",

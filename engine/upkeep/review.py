@@ -17,8 +17,19 @@ from mage_es.engine.verbs.decorators import typed
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import mark_of
-from mage_es.events.vocabulary import MemoryProposed, ProposalReviewed, ProposalSettled, SplitCommitted
+from mage_es.events.vocabulary import (
+    FeedbackGiven,
+    MemoryProposed,
+    MemoryRefused,
+    ProposalReviewed,
+    ProposalSettled,
+    SplitCommitted,
+    tag_of,
+)
 from mage_es.projections.fold import State
+
+
+_KEPT_FOR = {"anchors": "anchors", "held_out": "exams"}
 
 
 class NearAnchor(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +70,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A proposal that a publish or a person refused, and why."""
+    """What a publish, a person or the leak guard refused, and why. Of what the leak guard refused no text is on record,
+    so it has no `question`; without a `key`, the run itself would have learned it."""
 
     memory_id: str
     key: str
@@ -95,20 +107,29 @@ def review(run: Run | Path | str) -> ReviewReport:
         run_id=run.id,
         proposals=tuple(_waiting(reader, state)),
         untried=len(state.traffic.proposals("")),
-        refused=tuple(_refused(reader)),
+        refused=tuple(refused(reader)),
     )
 
 
-def _refused(reader: LogReader) -> Iterator[RefusedProposal]:
-    last = dict[str, ProposalSettled | ProposalReviewed]()
-    for event in reader.of(ProposalSettled, ProposalReviewed):
-        assert isinstance(event, ProposalSettled | ProposalReviewed)
-        last[event.memory_id] = event
-    proposed = {each.memory_id: each for each in reader.of(MemoryProposed)}
-    for name, decided in last.items():
-        if decided.verdict in ("refused", "rejected"):
-            first = proposed[name]
-            yield RefusedProposal(memory_id=name, key=first.key, question=first.question, why=decided.reason)
+def refused(reader: LogReader, *, until: int | None = None) -> list[RefusedProposal]:
+    """Return what is out for good, in the order in which it was decided, up to event `until`."""
+    proposed = {each.memory_id: each for each in reader.of(MemoryProposed, until=until)}
+    found, key = dict[str, RefusedProposal](), ""
+    for event in reader.of(FeedbackGiven, MemoryRefused, ProposalSettled, ProposalReviewed, until=until):
+        match event:
+            case FeedbackGiven():
+                key = event.key
+            case MemoryRefused():
+                # Of a proposal it comes right after the feedback that made it.
+                by = key if event.what == tag_of(MemoryProposed) else ""
+                why = f"It holds a question that the run keeps for its {_KEPT_FOR[event.split]}."
+                found[event.memory_id] = RefusedProposal(memory_id=event.memory_id, key=by, question="", why=why)
+            case ProposalSettled(verdict="refused") | ProposalReviewed(verdict="rejected"):
+                first = proposed[event.memory_id]
+                found[event.memory_id] = RefusedProposal(**shared(first, RefusedProposal), why=event.reason)
+            case ProposalSettled() | ProposalReviewed():
+                found.pop(event.memory_id, None)
+    return list(found.values())
 
 
 def _waiting(reader: LogReader, state: State) -> Iterator[Waiting]:

@@ -116,7 +116,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         exams=exam_rows(run, reader),
         recalled=len(recalled_in(reader, ("fresh", "revisit", "anchor"))),
         benefit=state.benefit.records(),
-        stale=state.benefit.last.stale if state.benefit.last else 0,
+        stale=state.benefit.stale,
         form=state.benefit.form,
     )
 

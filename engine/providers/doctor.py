@@ -49,7 +49,7 @@ from mage_es.engine.seams.spec import ModelSpec
 from mage_es.engine.session.call import typed_request
 from mage_es.engine.session.judge import opinion, template_of
 from mage_es.engine.verbs.data import DataReport, check, tasks_of
-from mage_es.engine.verbs.preflight import first_request
+from mage_es.engine.verbs.preflight import asks_guidance, first_request
 from mage_es.events.errors import MageError
 from mage_es.events.vocabulary import Tier
 
@@ -137,23 +137,40 @@ class FirstPrompt(NamedTuple):
     are_listed: bool = False
 
 
-def diagnose(config: Config, *, runs_dir: Path, data_dir: Path | None, now: int, calls: bool = True) -> Diagnosis:
+def diagnose(
+    config: Config,
+    *,
+    runs_dir: Path,
+    data_dir: Path | None,
+    now: int,
+    calls: bool = True,
+    begun: Callable[[Sequence[str]], None] = lambda models: None,
+) -> Diagnosis:
     """Check everything, the tasks and the configured models first.
 
-    `runs_dir` may not exist yet; `now` is in microseconds since 1970; `calls`: remote providers may be asked.
+    `runs_dir` may not exist yet; `now` is in microseconds since 1970; `calls`: remote providers may be asked; `begun`
+    gets their models, without options, before the first is.
     """
     config = with_own_models(config)
     about_tasks, report, world = tasks(config, data_dir)
+    if calls and (remote := asked(config, world)):
+        begun(remote)
     asking = (*models(config, world, data_dir=data_dir, calls=calls), *embedder(config.embedder, calls=calls))
     return Diagnosis(checks=(about_tasks, *asking, *machine(runs_dir, now)), tasks=report)
 
 
-def asked(config: Config) -> list[str]:
+def asked(config: Config, world: World | None) -> list[str]:
     """Return the configured models that get a trial, without their options."""
-    config = with_own_models(config)
-    specs = (config.execution, config.guidance, config.judge, config.embedder)
+    specs = (config.execution, "" if unread(world) else config.guidance, config.judge, config.embedder)
     providers = ("anthropic", "llamacpp", "openai")
     return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in providers))
+
+
+def unread(world: World | None) -> str:
+    """Return why a run would not ask its guidance model, "" if it would."""
+    if not world or asks_guidance(world):
+        return ""
+    return "not tried, as a run with these settings never asks it: nothing would read what it writes"
 
 
 def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataReport | None, World | None]:
@@ -185,8 +202,9 @@ def models(
         except MageError as error:
             yield _problem(f"{tier} model", error, f"Choose another with --{tier}.")
             continue
-        yield DoctorCheck(f"{tier} model", "ok", model.name)
-        if calls and isinstance(model, TriedModel):
+        why = unread(world) if tier == "guidance" else ""
+        yield DoctorCheck(f"{tier} model", "ok", f"{model.name}; {why}" if why else model.name)
+        if calls and not why and isinstance(model, TriedModel):
             first = first or first_prompts(config, world)
             yield from trial(model, tier, config, first[tier])
             if isinstance(model, LlamaCpp) and model.took.written_s:

@@ -44,8 +44,8 @@ HASH_WORDS = (
 class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
     """A served run, the run whose memories it has, the marker whose state new sessions see, the smallest and the
     largest of the cosines that task types require of a memory, and the embedder. `benefit` says what the anchors
-    showed, and what is served: a record for each task type, then one for all types; `stale` of its pairs have an answer of an older
-    state. It is empty if nothing was tested."""
+    showed, and what is served: a record for each task type, then one for all types; `stale` of its
+    pairs have an answer of an older state. It is empty if nothing was tested."""
 
     run_id: str
     parent: str

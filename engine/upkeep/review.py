@@ -28,7 +28,6 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.fold import State
 
-
 _KEPT_FOR = {"anchors": "anchors", "held_out": "exams"}
 
 

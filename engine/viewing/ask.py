@@ -23,8 +23,8 @@ from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
-from mage_es.engine.served.frozen import BundleMember, FrozenRun, bundle_of, evidence_of, freeze, question_of
 from mage_es.engine.served.floors import is_far
+from mage_es.engine.served.frozen import BundleMember, FrozenRun, bundle_of, evidence_of, freeze, question_of
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.viewing.transcript import CallReport, MoveReport, TrimReport, report_of

@@ -80,7 +80,9 @@ def upgrade(
     with repeatable(out, settings) as runtime:
         config = _config(settings, begun)
         report = take(found, **what, at=at, config=config, data_dir=settings.data_dir, runtime=runtime)
-    out.report(report, standings(report), benefit(report.benefit, report.stale), memories(report), "\n".join(verdict(report)))
+    out.report(
+        report, standings(report), benefit(report.benefit, report.stale), memories(report), "\n".join(verdict(report))
+    )
     right = {each.is_bare: each.correct for each in report.standings if each.execution == report.execution}
     if right[False] > right[True]:
         out.next(serving(settings, report.run_id, report.execution))

@@ -290,7 +290,9 @@ def test_anchors_that_saw_a_text_and_lost_nothing_let_it_pass_without_a_person(t
 
 def test_what_the_leak_guard_refused_is_listed_and_asking_for_it_says_so(clients: Clients) -> None:
     run = clients.live.run
-    held_out = next(q for q in all_questions(clients.live.world.benchmark) if q.id in clients.live.world.setting.held_out)
+    held_out = next(
+        q for q in all_questions(clients.live.world.benchmark) if q.id in clients.live.world.setting.held_out
+    )
     told = clients.plant("mallory", held_out.question, PLANTED)
     assert "keeps for its exams" in told["unused"]
     untried = clients.plant("mallory", QUESTION, PLANTED)["memory_id"]

@@ -12,14 +12,14 @@ import mage_es
 from mage_es.engine.askings.agreement import kappa
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.histories.rejudge import rejudge, rejudge_price
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.world import state_of
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.upkeep.erase import erase
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError
-from mage_es.events.log import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionsReasked
 from tests.engine.pears import Echo, in_clear, models_with, stopped
 from tests.engine.viewing.test_chunks import index_of
@@ -202,3 +202,31 @@ def test_what_a_judge_saw_of_a_subject_is_sealed_and_goes_with_its_key(tmp_path:
     erase(run, subject="customer-1")
     later = rejudge(run, judge=Odd())
     assert later.made == 0 and later.erased > 0 and later.total + later.erased == report.total and verify(run).ok
+
+
+def test_a_second_judge_is_asked_the_same_and_its_own_opinions_count(run: Run) -> None:
+    class Kind(Odd):
+        name = "test/kind"
+
+        async def complete(self, request: Request) -> Completion:
+            await super().complete(request)
+            return said('{"score": 1.0, "reason": "why not"}')
+
+    first, kind = rejudge(run, judge=Odd()), Kind()
+    second = rejudge(run, judge=kind)
+    assert first.now < second.now == second.total and len(kind.asked) == second.made == first.made
+    assert rejudge(run, judge=Kind()).made == 0 and verify(run).ok
+
+
+def test_what_was_asked_while_another_process_wrote_the_run_is_named_later_by_who_asked(run: Run) -> None:
+    class Other(Odd):
+        name = "test/other"
+
+    with Log.open(run.log_path, clock=clock):
+        first = rejudge(run, judge=Odd())
+    assert first.made and not [*LogReader(run.log_path).of(QuestionsReasked)]
+    with Log.open(run.log_path, clock=clock), pytest.raises(Interrupted):
+        rejudge(run, judge=Other(), runtime=mage_es.Runtime(limits=mage_es.Limits(max_calls=3)))
+    asked = mage_es.effect(run, reask=True)
+    named = [(event.verb, event.calls) for event in LogReader(run.log_path).of(QuestionsReasked)]
+    assert named == [("rejudge", first.made), ("rejudge", 3), ("effect", asked.made)] and asked.made and verify(run).ok

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ASKING = ("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
 """The settings of a verb that asks models again, of where and how fast, and of what it may cost."""
+AGAIN = "A reply that its limit cuts is asked for again, which costs more; --max-usd and --max-calls set a limit."
+"""What is not known before a model is asked."""
 YesOption = Annotated[bool, typer.Option("--yes", help="Proceed at the printed price without asking.")]
 
 
@@ -37,8 +39,9 @@ def judging(price: AskingPrice) -> str:
     """Return one sentence on the cost of judging recorded answers."""
     if not price.questions:
         return "Every opinion that is needed is on record: no model is called."
-    taken = _taken(price, price.execution, "by the length of the prompts")
-    return f"Judging {counted(price.questions, 'answer')} takes about {taken}"
+    basis = "by the length of the prompts" if price.minutes is None else "as those judged so far did"
+    taken = _taken(price, price.execution, basis)
+    return f"Judging {counted(price.questions, 'answer')} takes about {taken} {AGAIN}"
 
 
 def _taken(price: AskingPrice, models: str, basis: str) -> str:

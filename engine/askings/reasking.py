@@ -14,8 +14,7 @@ Rules
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -31,13 +30,11 @@ from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.ingredients import without
-from mage_es.engine.run.asking_price import AskingPrice
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.exam_plan import exam_plan
 from mage_es.engine.run.exams import exam_records
-from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ProgressNote, Runtime
-from mage_es.engine.run.world import World, first_event
+from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.call import make_call
@@ -69,42 +66,6 @@ Replies = Mapping[tuple[Tier, str], ModelCalled]
 """Replies on record, by tier and the hash of the request."""
 _PLACE = 16
 """By how many bits the place of a repetition is above the ordinals of its facts."""
-
-
-def price_again(
-    reader: LogReader, questions: int, like: Iterable[QuestionPlanned], prices: Prices, *, execution: str | None = None
-) -> AskingPrice:
-    """Return what some prompts will cost if each takes the mean of those `like` it in the run; `execution` names the
-    model that will answer, at whose rate, if it is another one."""
-    asked, purposes = Counter[tuple[int, str]](), set[str]()
-    for planned in like:
-        asked[planned.iteration, planned.question_id] += 1
-        purposes.add(planned.purpose)
-    share = questions / asked.total() if asked else 0.0
-    calls, seconds, used = 0.0, 0.0, Counter[tuple[str, str]]()
-    fields = ("iteration", "tier", "purpose", "about", "model", "input_tokens", "output_tokens", "latency_us")
-    for _, call in reader.events({ModelCalled: fields}) if questions else ():
-        assert isinstance(call, ModelCalled)
-        # A judge's purpose is its template.
-        if call.tier == "judge" or (call.tier == "execution" and call.purpose in purposes):
-            times = max(asked[call.iteration, name] for name in (call.about, call.about.rpartition("/")[0]))
-            calls += share * times
-            seconds += share * times * call.latency_us / 1e6
-            model = call.model if call.tier == "judge" or not execution else execution
-            used[model, "in"] += times * call.input_tokens
-            used[model, "out"] += times * call.output_tokens
-    rates = {model: prices.rate(model) for model, _ in used}
-    paid = [rate.cost(used[model, "in"], 0, used[model, "out"]) for model, rate in rates.items() if rate]
-    is_known = len(paid) == len(rates) and bool(rates or not questions)
-    return AskingPrice(
-        execution=execution or first_event(reader).execution_model,
-        questions=questions,
-        calls=max(questions, round(calls)),
-        input_tokens=round(share * sum(used[model, "in"] for model in rates)),
-        output_tokens=round(share * sum(used[model, "out"] for model in rates)),
-        minutes=seconds / 60,
-        usd=share * sum(paid) if is_known else None,
-    )
 
 
 class Again(NamedTuple):

@@ -33,7 +33,6 @@ from mage_es.engine.askings.reasking import (
     models_again,
     names_again,
     planned_on,
-    price_again,
     reasked_course,
     replies_of,
 )
@@ -42,7 +41,7 @@ from mage_es.engine.courses import Ask, Finish, Grade, advance, begin, catch_up
 from mage_es.engine.histories.diff import DiffReport, diff
 from mage_es.engine.histories.rules.bisect import bracket, crossings, most_asked, next_asked, one_by_one
 from mage_es.engine.rules.routes import RECALL
-from mage_es.engine.run.asking_price import AskingPrice
+from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.pricing import Prices
@@ -547,4 +546,4 @@ def _rest(good: QuestionPlanned, bad: QuestionPlanned) -> Iterator[str]:
 def _price(reader: LogReader, asks: int, prices: Prices) -> AskingPrice:
     reads: Reads = {QuestionPlanned: ("iteration", "purpose", "question_id")}
     own = (event for _, event in reader.events(reads, since=last_inherited(reader) + 1)) if asks else ()
-    return price_again(reader, asks, (event for event in own if isinstance(event, QuestionPlanned)), prices)
+    return price_again([Like(reader, asks, [event for event in own if isinstance(event, QuestionPlanned)])], prices)

@@ -69,6 +69,7 @@ _LETTERS_BESIDE = 3_000
 _LEAST_BRIEF = 4_000
 """Tokens of the shortest brief with room for one whole question, its reply and the instruction."""
 _SHORTER, _BRIEFS = ", or make --max-tokens or --bundle smaller", "; briefs are cut to what there is room for"
+_LOOPED_TYPED = "Choose a larger model; stream=on in an openai/ spec ends such a reply early."
 _QUIET = "thinking=off (or a number of tokens, as in thinking=1000) in its spec"
 FAULTS: Mapping[str, str] = {
     "connection": "Start the server, or correct its address (base_url).",
@@ -339,7 +340,10 @@ def _outcome(name: str, first: FirstPrompt, reply: Completion, is_second: bool) 
     size = f"{reply.output_tokens} tokens, {reply.thinking_tokens} of them thinking"
     if reason := reason_of(reply):
         words, remedy = REPLIES[reason]
-        option = ("answer_temperature", "0.7") if reason == "looped" else None
+        is_typed = bool(first.request.reply_schema)
+        if reason == "looped" and is_typed:
+            remedy = _LOOPED_TYPED
+        option = ("answer_temperature", "0.7") if reason == "looped" and not is_typed else None
         return DoctorCheck(name, "failed", f"its reply {words.format(stop=reply.stop_reason)}: {size}", remedy, option)
     answer, is_typed, labels = first.read(reply.text), bool(first.request.reply_schema), ",".join(sorted(first.labels))
     if not answer:

@@ -45,10 +45,13 @@ def judging(price: AskingPrice) -> str:
 
 
 def _taken(price: AskingPrice, models: str, basis: str) -> str:
-    usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
     calls = counted(price.calls, "call")
     tokens = f"{price.input_tokens} tokens in and {price.output_tokens} out"
-    return f"{', '.join((f'{calls} of {models}', tokens, *_lasting(price.minutes), basis))}; {usd}."
+    return f"{', '.join((f'{calls} of {models}', tokens, *_lasting(price.minutes), basis))}; {dollars(price)}."
+
+
+def dollars(price: AskingPrice) -> str:
+    return "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
 
 
 def _lasting(minutes: float | None) -> Iterator[str]:
@@ -59,6 +62,15 @@ def _lasting(minutes: float | None) -> Iterator[str]:
 def agrees(settings: Settings, *, yes: bool) -> bool:
     """Return whether the user agrees to pay: by --yes, by a limit, or at the terminal."""
     return yes or any(settings.limits[:2]) or agreed("Go on? [y/N] ")
+
+
+def pay(price: AskingPrice, told: str, out: Output, settings: Settings, *, yes: bool, tier: str = "execution") -> None:
+    """Print a price as it is `told`. Raises what `require_price` raises, and `require_agreement` if anything is to be
+    asked."""
+    require_price(settings, price, tier)
+    out.say(told)
+    if price.questions:
+        require_agreement(settings, yes=yes)
 
 
 def require_price(settings: Settings, price: AskingPrice, tier: str = "execution") -> None:

@@ -59,8 +59,7 @@ from mage_es.events.facts.private import ERASED, marked_private
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.log.markers import parse as parse_marker
-from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import AnswerFlipped, QuestionPlanned, QuestionsReasked
+from mage_es.events.vocabulary import AnswerFlipped, AnswerJudged, QuestionPlanned, QuestionsReasked
 from mage_es.projections.fold import State, fold
 
 METRICS = ("anchors", "accuracy", "mastery")
@@ -138,7 +137,8 @@ def bisect_price(
     run = as_run(run)
     search = _search(run, question, good, bad, data_dir, benchmark)
     search.wanted()
-    return _price(search.reader, search.most(), prices or Prices())
+    own = search.reader.of(AnswerJudged, since=last_inherited(search.reader) + 1)
+    return price_again([Like(search.reader, search.most(), own)], prices or Prices())
 
 
 @typed
@@ -541,9 +541,3 @@ def _rest(good: QuestionPlanned, bad: QuestionPlanned) -> Iterator[str]:
         was, now = getattr(good, name), getattr(bad, name)
         if was != now:
             yield f"{name.replace('_', ' ')} {now or 'none'} in place of {was or 'none'}"
-
-
-def _price(reader: LogReader, asks: int, prices: Prices) -> AskingPrice:
-    reads: Reads = {QuestionPlanned: ("iteration", "purpose", "question_id")}
-    own = (event for _, event in reader.events(reads, since=last_inherited(reader) + 1)) if asks else ()
-    return price_again([Like(reader, asks, [event for event in own if isinstance(event, QuestionPlanned)])], prices)

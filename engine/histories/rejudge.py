@@ -106,8 +106,8 @@ def rejudge_price(
     answers = _recorded(as_run(run), exam, data_dir, benchmark)
     known = replies_of(answers.run, answers.reader, {"judge": judge.name})
     left = [move.request for move, _ in _unasked(answers, known)]
-    opinions = [end for each in answers.found if isinstance(end := _led(answers, each, known), Opinion) and end.replies]
-    like = [opinion.replies for opinion in opinions]
+    ends = (_led(answers, each, known) for each in answers.found)
+    like = [end.replies for end in ends if isinstance(end, Opinion) and end.replies]
     return price_of(judge.name, left, prices or Prices(), reply=JUDGED, like=like)
 
 

@@ -111,20 +111,9 @@ def upgrade_price(
     price = price_again(_like(reader, child, each), prices or Prices(), execution=execution)
     calls = made if _is_complete(child, questions) else max(price.calls, made + 1)
     seconds, paced_by = _pace(folder, execution)
-    return UpgradePrice(
-        run_id=child.id,
-        execution=execution,
-        sample=sample,
-        anchors=anchors,
-        questions=questions,
-        calls=calls,
-        made=made,
-        input_tokens=price.input_tokens,
-        output_tokens=price.output_tokens,
-        usd=price.usd,
-        minutes=(calls - made) * seconds / 60 if paced_by else None,
-        paced_by=paced_by,
-    )
+    minutes = (calls - made) * seconds / 60 if paced_by else None
+    known = msgspec.structs.asdict(price) | {"questions": questions, "calls": calls, "minutes": minutes}
+    return UpgradePrice(**known, run_id=child.id, sample=sample, anchors=anchors, made=made, paced_by=paced_by)
 
 
 @typed

@@ -145,33 +145,27 @@ def diagnose(
     data_dir: Path | None,
     now: int,
     calls: bool = True,
-    begun: Callable[[Sequence[str]], None] = lambda models: None,
+    say: Callable[[str], None] = lambda words: None,
 ) -> Diagnosis:
     """Check everything, the tasks and the configured models first.
 
-    `runs_dir` may not exist yet; `now` is in microseconds since 1970; `calls`: remote providers may be asked; `begun`
-    gets their models, without options, before the first is.
+    `runs_dir` may not exist yet; `now` is in microseconds since 1970; `calls`: remote providers may be asked; `say`
+    reports which, before the first is.
     """
     config = with_own_models(config)
     about_tasks, report, world = tasks(config, data_dir)
-    if calls and (remote := asked(config, world)):
-        begun(remote)
+    specs = (config.execution, "" if unread(world) else config.guidance, config.judge, config.embedder)
+    names = dict.fromkeys(spec.partition("?")[0] for spec in specs)
+    if calls and (remote := [name for name in names if name.partition("/")[0] in ("anthropic", "llamacpp", "openai")]):
+        say(f"Asking {', '.join(remote)}: a run's first prompts, which may take minutes (--no-calls skips it).\n")
     asking = (*models(config, world, data_dir=data_dir, calls=calls), *embedder(config.embedder, calls=calls))
     return Diagnosis(checks=(about_tasks, *asking, *machine(runs_dir, now)), tasks=report)
 
 
-def asked(config: Config, world: World | None) -> list[str]:
-    """Return the configured models that get a trial, without their options."""
-    specs = (config.execution, "" if unread(world) else config.guidance, config.judge, config.embedder)
-    providers = ("anthropic", "llamacpp", "openai")
-    return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in providers))
-
-
 def unread(world: World | None) -> str:
     """Return why a run would not ask its guidance model, "" if it would."""
-    if not world or asks_guidance(world):
-        return ""
-    return "not tried, as a run with these settings never asks it: nothing would read what it writes"
+    told = "not tried, as a run with these settings never asks it: nothing would read what it writes"
+    return "" if not world or asks_guidance(world) else told
 
 
 def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataReport | None, World | None]:

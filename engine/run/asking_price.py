@@ -79,8 +79,7 @@ def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice |
         _Taken(account.model, use, share if account.iteration > opening else first, account.batched)
         for account, use in ledger_of(reader).accounts()
     ]
-    models = " and ".join(sorted({each.model for each in taken}))
-    return _summed(models, config.iterations * config.pool, taken, prices)
+    return _summed(" and ".join(sorted({each.model for each in taken})), config.iterations * config.pool, taken, prices)
 
 
 def price_again(wanted: Sequence[Like], prices: Prices, *, execution: str | None = None) -> AskingPrice:
@@ -147,8 +146,7 @@ def _summed(execution: str, questions: int, taken: Sequence[_Taken], prices: Pri
         return float(sum(each.times * getattr(each.use, name) for each in taken))
 
     rates = [(each, prices.rate(each.model)) for each in taken]
-    paid = [each.times * rate.paid(each.use, batched=each.batched) for each, rate in rates if rate]
-    is_known = len(paid) == len(taken) and bool(taken or not questions)
+    paid = [each.times * rate.paid(each.use, batched=each.batched) if rate else None for each, rate in rates]
     return AskingPrice(
         execution=execution,
         questions=questions,
@@ -156,5 +154,5 @@ def _summed(execution: str, questions: int, taken: Sequence[_Taken], prices: Pri
         input_tokens=round(total("input_tokens")),
         output_tokens=round(total("output_tokens")),
         minutes=total("latency_us") / 60e6 if any(each.use.latency_us for each in taken) else None,
-        usd=sum(paid) if is_known else None,
+        usd=None if None in paid or (questions and not taken) else sum(filter(None, paid)),
     )

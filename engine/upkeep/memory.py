@@ -165,9 +165,9 @@ def _folded(run: Run, at: str, *names: str) -> tuple[LogReader, State]:
     state = state_of(run, reader, until=reader.resolve(at))
     for name in names:
         if len(name) >= LEAST_PREFIX and not any(each.startswith(name) for each in ids_of(state)):
-            fates = {each.memory_id: f"was refused for good: {each.why}" for each in refused(reader, until=state.seq)}
-            untried = (each.memory_id for each in state.traffic.proposals(""))
-            fates |= dict.fromkeys(untried, f"was proposed; `mage-es publish {run.id}` tries it.")
-            if found := next((each for each in fates if each.startswith(name)), ""):
-                raise UsageError(f"{found} is not in the memory of {run.id}. It {fates[found]}")
+            fates = [(each.memory_id, f"was refused for good: {each.why}") for each in refused(reader, until=state.seq)]
+            tries = f"was proposed; `mage-es publish {run.id}` tries it."
+            for found, fate in (*fates, *((each.memory_id, tries) for each in state.traffic.proposals(""))):
+                if found.startswith(name):
+                    raise UsageError(f"{found} is not in the memory of {run.id}. It {fate}")
     return reader, state

@@ -14,21 +14,11 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import is_served
 from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.decorators import typed
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import mark_of
-from mage_es.events.vocabulary import (
-    FeedbackGiven,
-    MemoryProposed,
-    MemoryRefused,
-    ProposalReviewed,
-    ProposalSettled,
-    SplitCommitted,
-    tag_of,
-)
 from mage_es.projections.fold import State
-
-_KEPT_FOR = {"anchors": "anchors", "held_out": "exams"}
 
 
 class NearAnchor(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,34 +102,34 @@ def review(run: Run | Path | str) -> ReviewReport:
 
 def refused(reader: LogReader, *, until: int | None = None) -> list[RefusedProposal]:
     """Return what is out for good, in the order in which it was decided, up to event `until`."""
-    proposed = {each.memory_id: each for each in reader.of(MemoryProposed, until=until)}
+    proposed = {each.memory_id: each for each in reader.of(v.MemoryProposed, until=until)}
     found, key = dict[str, RefusedProposal](), ""
-    for event in reader.of(FeedbackGiven, MemoryRefused, ProposalSettled, ProposalReviewed, until=until):
+    for event in reader.of(v.FeedbackGiven, v.MemoryRefused, v.ProposalSettled, v.ProposalReviewed, until=until):
         match event:
-            case FeedbackGiven():
+            case v.FeedbackGiven():
                 key = event.key
-            case MemoryRefused():
+            case v.MemoryRefused():
                 # Of a proposal it comes right after the feedback that made it.
-                by = key if event.what == tag_of(MemoryProposed) else ""
-                why = f"It holds a question that the run keeps for its {_KEPT_FOR[event.split]}."
+                by = key if event.what == v.tag_of(v.MemoryProposed) else ""
+                why = f"It holds a question of the split {event.split}, from which nothing may be learned."
                 found[event.memory_id] = RefusedProposal(memory_id=event.memory_id, key=by, question="", why=why)
-            case ProposalSettled(verdict="refused") | ProposalReviewed(verdict="rejected"):
+            case v.ProposalSettled(verdict="refused") | v.ProposalReviewed(verdict="rejected"):
                 first = proposed[event.memory_id]
                 found[event.memory_id] = RefusedProposal(**shared(first, RefusedProposal), why=event.reason)
-            case ProposalSettled() | ProposalReviewed():
+            case v.ProposalSettled() | v.ProposalReviewed():
                 found.pop(event.memory_id, None)
     return list(found.values())
 
 
 def _waiting(reader: LogReader, state: State) -> Iterator[Waiting]:
-    settled = {each.memory_id: each for each in reader.of(ProposalSettled)}
+    settled = {each.memory_id: each for each in reader.of(v.ProposalSettled)}
     traffic = state.traffic
     verdicts = {each.memory_id: traffic.verdict(each.memory_id) for each in traffic.proposals("waiting", "approved")}
     texts = {text.id: str(text.question) for text in reader.questions()[0]} if verdicts else {}
-    guarded = Guarded(reader.of(SplitCommitted) if verdicts else ())
-    for record in reader.records({MemoryProposed}) if verdicts else ():
+    guarded = Guarded(reader.of(v.SplitCommitted) if verdicts else ())
+    for record in reader.records({v.MemoryProposed}) if verdicts else ():
         event = record.event
-        assert isinstance(event, MemoryProposed)
+        assert isinstance(event, v.MemoryProposed)
         # If two keys proposed the same, the first is shown.
         if not (status := verdicts.pop(event.memory_id, "")):
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -57,11 +56,7 @@ def doctor(
 
     config = settings.config(benchmark="wordmath")
     where: dict[str, Any] = {"runs_dir": settings.runs_dir, "data_dir": settings.data_dir}
-
-    def begun(remote: Sequence[str]) -> None:
-        out.say(f"Asking {', '.join(remote)}: a run's first prompts, which may take minutes (--no-calls skips it).\n")
-
-    found = diagnose(config, **where, now=clock(), calls=calls, begun=begun)
+    found = diagnose(config, **where, now=clock(), calls=calls, say=out.say)
     named = settings.entries["benchmark"].value
     tasks = found.tasks if named else None
     rows = [(check.name, _WORDS[check.state], check.detail) for check in found.checks]

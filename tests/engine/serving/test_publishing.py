@@ -330,7 +330,7 @@ def test_what_a_stopped_publish_has_asked_is_not_in_the_price_of_going_on(
     own = LogReader(live.run.log_path).of(AnswerJudged, since=began)
     done = sum(each.purpose in ("anchor", "bare") for each in own)
     left = publish_price(live.run)
-    assert 0 < done and left.questions == whole.questions - done == 3 * LABELS.anchors - done
+    assert done > 0 and left.questions == whole.questions - done == 3 * LABELS.anchors - done
     before = LogReader(live.run.log_path).head.seq
     publish(live.run, runtime=Runtime(limits=Limits(max_calls=999)))
     now = [each for each in LogReader(live.run.log_path).of(AnswerJudged, since=before) if each.purpose != "exam"]

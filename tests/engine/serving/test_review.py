@@ -297,8 +297,10 @@ def test_what_the_leak_guard_refused_is_listed_and_asking_for_it_says_so(clients
     assert "keeps for its exams" in told["unused"]
     untried = clients.plant("mallory", QUESTION, PLANTED)["memory_id"]
     [refused] = review(run).refused
-    assert (refused.key, refused.question) == ("mallory", "") and "keeps for its exams" in refused.why
-    with pytest.raises(UsageError, match=f"{refused.memory_id} is not in the memory .* was refused for good: .* exams"):
+    assert (refused.key, refused.question) == ("mallory", "") and "of the split held_out" in refused.why
+    with pytest.raises(
+        UsageError, match=f"{refused.memory_id} is not in the memory .* was refused for good: .* held_out"
+    ):
         memory(run, refused.memory_id[:8], at="latest")
     with pytest.raises(UsageError, match="was proposed; `mage-es publish"):
         memory(run, untried, at="latest")

@@ -18,11 +18,13 @@ from mage_es.engine.histories.cli.upgrade import priced, verdict
 from mage_es.engine.histories.upgrade import upgrade, upgrade_price
 from mage_es.engine.histories.upgrade_report import UpgradeReport
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.pricing import Price, Prices
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.run.world import first_event, state_of
+from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
@@ -42,6 +44,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
     RecallCompared,
     Record,
+    SplitCommitted,
 )
 from mage_es.projections.fold import State
 from tests.engine.forgery import forged
@@ -422,6 +425,21 @@ def test_the_control_bare_shows_nothing_that_was_learned(old: Run) -> None:
     assert (bare.bare, bare.total, bare.controlled) == (12, 12, 0) and bare.beside
     assert bare.correct == examine(old, at="start", execution=Imitator()).correct < with_memories.correct
     assert bare.beside.correct == with_memories.correct and verify(old).ok
+
+
+def test_an_anchor_that_got_no_second_answer_is_said_to_be_stale(old: Run) -> None:
+    anchors = next(each for each in LogReader(old.log_path).of(SplitCommitted) if each.split == "anchors")
+    texts = {each.id: each.question for each in LogReader(old.log_path).questions()[0]}
+    refused = next(texts[name] for name in texts if question_hash(normalise(texts[name])) in anchors.question_hashes)
+
+    class Picky(Successor):
+        async def complete(self, request: Request) -> Completion:
+            if refused in request.messages[-1] and len(request.messages) > 1:
+                raise ModelFault(Fault("rejected", "not this one"))
+            return await super().complete(request)
+
+    report = upgrade(old, execution=Picky(), sample=8)
+    assert report.stale == 1 and verify(child_of(old, report.run_id)).ok
 
 
 def test_the_price_has_the_judges_calls(tmp_path: Path) -> None:

@@ -55,6 +55,11 @@ class Benefit:
         """Return all records, that of all types together last; none if nothing was tested."""
         return (*self.last.records, self.last.pooled) if self.last else ()
 
+    @property
+    def stale(self) -> int:
+        """How many anchors count with an answer of an older state."""
+        return self.last.stale if self.last else 0
+
     def digest(self) -> str:
         return digest(self.dump())
 

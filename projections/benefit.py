@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from mage_es.events.digests import digest
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import BenefitDecided, Event, FormDecided, Paired
-from mage_es.projections.protocol import Order, unread
+from mage_es.projections.protocol import Order, Projection, unread
 
 
-class Benefit:
+class Benefit(Projection):
     """`last` is the last decision, `form` the last one about the form of prompts; None before the first."""
 
     name: ClassVar[str] = "benefit"
@@ -59,9 +58,6 @@ class Benefit:
     def stale(self) -> int:
         """How many anchors count with an answer of an older state."""
         return self.last.stale if self.last else 0
-
-    def digest(self) -> str:
-        return digest(self.dump())
 
     def dump(self) -> Any:
         return [msgspec.to_builtins(each) for each in (self.last, self.form)]

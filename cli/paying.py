@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ASKING = ("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
 """The settings of a verb that asks models again, of where and how fast, and of what it may cost."""
+AGAIN = "A reply that its limit cuts is asked for again, which costs more; --max-usd and --max-calls set a limit."
+"""What is not known before a model is asked."""
 YesOption = Annotated[bool, typer.Option("--yes", help="Proceed at the printed price without asking.")]
 
 
@@ -37,15 +39,19 @@ def judging(price: AskingPrice) -> str:
     """Return one sentence on the cost of judging recorded answers."""
     if not price.questions:
         return "Every opinion that is needed is on record: no model is called."
-    taken = _taken(price, price.execution, "by the length of the prompts")
-    return f"Judging {counted(price.questions, 'answer')} takes about {taken}"
+    basis = "by the length of the prompts" if price.minutes is None else "as those judged so far did"
+    taken = _taken(price, price.execution, basis)
+    return f"Judging {counted(price.questions, 'answer')} takes about {taken} {AGAIN}"
 
 
 def _taken(price: AskingPrice, models: str, basis: str) -> str:
-    usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
     calls = counted(price.calls, "call")
     tokens = f"{price.input_tokens} tokens in and {price.output_tokens} out"
-    return f"{', '.join((f'{calls} of {models}', tokens, *_lasting(price.minutes), basis))}; {usd}."
+    return f"{', '.join((f'{calls} of {models}', tokens, *_lasting(price.minutes), basis))}; {dollars(price)}."
+
+
+def dollars(price: AskingPrice) -> str:
+    return "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
 
 
 def _lasting(minutes: float | None) -> Iterator[str]:
@@ -56,6 +62,15 @@ def _lasting(minutes: float | None) -> Iterator[str]:
 def agrees(settings: Settings, *, yes: bool) -> bool:
     """Return whether the user agrees to pay: by --yes, by a limit, or at the terminal."""
     return yes or any(settings.limits[:2]) or agreed("Go on? [y/N] ")
+
+
+def pay(price: AskingPrice, told: str, out: Output, settings: Settings, *, yes: bool, tier: str = "execution") -> None:
+    """Print a price as it is `told`. Raises what `require_price` raises, and `require_agreement` if anything is to be
+    asked."""
+    require_price(settings, price, tier)
+    out.say(told)
+    if price.questions:
+        require_agreement(settings, yes=yes)
 
 
 def require_price(settings: Settings, price: AskingPrice, tier: str = "execution") -> None:

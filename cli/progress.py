@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 EVERY = 15.0
 """Seconds between plain lines within one phase."""
 
+ENOUGH = 60.0
+"""Seconds of work that say how long the rest takes: the first replies come late, or from a cache."""
+
 _WIDE = 100
 """How many columns a terminal needs for a bar."""
 
@@ -31,25 +34,31 @@ _ASKING = frozenset(("explore", "evaluate", "snapshot", "form", "exam"))
 
 
 class TimeLeft:
-    """The time left in an evolution or an exam, extrapolated from its progress since the first note of it."""
+    """The time left in an evolution or an exam, extrapolated from its progress since its first question. Nothing is
+    said within `ENOUGH` seconds, nor in an evolution before an iteration has ended: how many questions a phase asks
+    shows only when it begins, and the opening asks others."""
 
     def __init__(self) -> None:
         self._work = ("", False)
-        self._start: tuple[float, float] | None = None
+        self._start: tuple[float, float, int] | None = None
         self._sizes: dict[str, int] = {}
 
     def seconds_left(self, note: ProgressNote, *, now: float) -> float | None:
-        """Return the seconds left; None before the first hundredth is done, and at the end."""
-        work = (note.run_id, note.phase == "exam")
+        """Return the seconds left; None before enough has been seen, and at the end."""
+        is_exam = note.phase == "exam"
+        work = (note.run_id, is_exam)
         if work != self._work:  # a ring has many runs, each with an exam
             self._work, self._start, self._sizes = work, None, {}
+        if note.iteration < 0 and not is_exam:
+            return None
         if note.phase in _ASKING:
             self._sizes[note.phase] = note.total
         far = self._fraction(note)
         if self._start is None:
-            self._start = (now, far)
-        began, at = self._start
-        if far - at < 0.01 or far >= 1:
+            self._start = (now, far, note.iteration)
+        began, at, first = self._start
+        is_seen = now - began >= ENOUGH and (is_exam or note.iteration > first)
+        if not is_seen or far - at < 0.01 or far >= 1:
             return None
         return (now - began) * (1 - far) / (far - at)
 
@@ -59,8 +68,7 @@ class TimeLeft:
             return note.done / note.total if note.total else 1.0
         before = _PHASES[: _PHASES.index(note.phase)]
         asked = sum(self._sizes.get(phase, 0) for phase in before) + (note.done if note.phase in _ASKING else 0)
-        within = asked / max(1, sum(self._sizes.values())) if note.iteration >= 0 else 0.0
-        return min(1.0, (max(note.iteration, 0) + within) / max(note.iterations, 1))
+        return min(1.0, (note.iteration + asked / max(1, sum(self._sizes.values()))) / max(note.iterations, 1))
 
 
 class ProgressDisplay:

@@ -6,10 +6,9 @@ The rule that computes an update is in engine/rules/bandits.py; here the result 
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
-from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import MICRO, BanditUpdated, Event
-from mage_es.projections.protocol import Order, unread
+from mage_es.projections.protocol import Order, Projection, unread
 
 
 class Posterior(NamedTuple):
@@ -23,7 +22,7 @@ class Posterior(NamedTuple):
 PRIOR = Posterior(MICRO, MICRO, 0)  # Beta(1, 1): an arm that was never rewarded
 
 
-class Bandits:
+class Bandits(Projection):
     """The posterior of each arm of each key: `search` keys are task types, `routing` keys are skills."""
 
     name: ClassVar[str] = "bandits"
@@ -57,9 +56,6 @@ class Bandits:
     def arms(self) -> Iterable[tuple[str, str, str]]:
         """Return the bandit, key and name of each arm that was ever rewarded."""
         return self._posteriors.keys()
-
-    def digest(self) -> str:
-        return digest(self.dump())
 
     def dump(self) -> Any:
         # Nested, because msgpack allows no tuples as keys; the digest is of this form too.

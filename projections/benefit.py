@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from mage_es.events.digests import digest
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import BenefitDecided, Event, FormDecided, Paired
-from mage_es.projections.protocol import Order, unread
+from mage_es.projections.protocol import Order, Projection, unread
 
 
-class Benefit:
+class Benefit(Projection):
     """`last` is the last decision, `form` the last one about the form of prompts; None before the first."""
 
     name: ClassVar[str] = "benefit"
@@ -55,8 +54,10 @@ class Benefit:
         """Return all records, that of all types together last; none if nothing was tested."""
         return (*self.last.records, self.last.pooled) if self.last else ()
 
-    def digest(self) -> str:
-        return digest(self.dump())
+    @property
+    def stale(self) -> int:
+        """How many anchors count with an answer of an older state."""
+        return self.last.stale if self.last else 0
 
     def dump(self) -> Any:
         return [msgspec.to_builtins(each) for each in (self.last, self.form)]

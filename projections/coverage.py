@@ -4,10 +4,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from mage_es.events.digests import digest
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event, TargetsSelected
-from mage_es.projections.protocol import Order, unread
+from mage_es.projections.protocol import Order, Projection, unread
 
 
 class Covered(NamedTuple):
@@ -17,7 +16,7 @@ class Covered(NamedTuple):
     last_selected: int
 
 
-class Coverage:
+class Coverage(Projection):
     """Every observed task type. One that was never selected counts as selected just before it was first seen."""
 
     name: ClassVar[str] = "coverage"
@@ -46,9 +45,6 @@ class Coverage:
 
     def last_selected(self, task_type: str) -> int:
         return self._types[task_type].last_selected
-
-    def digest(self) -> str:
-        return digest(self._types)
 
     def dump(self) -> Any:
         return self._types

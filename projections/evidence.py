@@ -7,10 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from mage_es.events.digests import digest
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event, MasteryUpdated
-from mage_es.projections.protocol import Order, unread
+from mage_es.projections.protocol import Order, Projection, unread
 
 
 class Tally(NamedTuple):
@@ -20,7 +19,7 @@ class Tally(NamedTuple):
     failures: int
 
 
-class Evidence:
+class Evidence(Projection):
     name: ClassVar[str] = "evidence"
     reads: ClassVar[Reads] = {MasteryUpdated: ("skill", "successes", "failures")}
     order: ClassVar[Order] = "by_type"
@@ -40,9 +39,6 @@ class Evidence:
     def counts(self, skill: str) -> Tally:
         # A skill that no fresh question exercised yet has no event: `lower_bound` of (0, 0) is that of the prior.
         return self._tallies.get(skill, Tally(0, 0))
-
-    def digest(self) -> str:
-        return digest(self._tallies)
 
     def dump(self) -> Any:
         return self._tallies

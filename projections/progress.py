@@ -18,6 +18,7 @@ import msgspec
 
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
+    AboutAsking,
     AnswerJudged,
     AnswerUnanswered,
     AnswerUndecided,
@@ -60,7 +61,6 @@ PHASE_OF_PURPOSE: dict[str, Phase] = {
 _Asking = tuple[Phase, str, int]
 """Identifies one asking of a question: the phase, its id (or what a call is about), and the round of a trial, else
 0."""
-_AboutQuestion = QuestionPlanned | ModelCalled | AnswerJudged | AnswerUnanswered | AnswerUndecided | BundleTrimmed
 
 
 class CallKey(NamedTuple):
@@ -326,10 +326,10 @@ class Progress:
             self._replies[asking] = call
 
 
-def trial_of(event: _AboutQuestion) -> int:
+def trial_of(event: AboutAsking | ModelCalled) -> int:
     """Return the round of a trial, or 0."""
     return event.iteration if event.purpose == "trial" else 0
 
 
-def _asking(event: _AboutQuestion, about: str) -> _Asking:
+def _asking(event: AboutAsking | ModelCalled, about: str) -> _Asking:
     return PHASE_OF_PURPOSE[event.purpose], about, trial_of(event)

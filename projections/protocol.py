@@ -12,6 +12,7 @@ Rules
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
+from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import Event
 
@@ -27,7 +28,8 @@ class Projection(Protocol):
     def apply(self, event: Event) -> None: ...
 
     def digest(self) -> str:
-        """Return the digest of the state: equal states, equal digests, on any machine."""
+        """Return the digest of the state: equal states, equal digests, on any machine. By default that of its dump."""
+        return digest(self.dump())
 
     # A dump may share objects with the state: it is encoded at once.
     def dump(self) -> Any: ...

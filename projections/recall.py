@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from mage_es.events.digests import digest
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event, Recall, RecallCompared
-from mage_es.projections.protocol import Order, unread
+from mage_es.projections.protocol import Order, Projection, unread
 
 
-class RecallRecord:
+class RecallRecord(Projection):
     name: ClassVar[str] = "recall"
     reads: ClassVar[Reads] = {RecallCompared: RecallCompared.__struct_fields__}
     order: ClassVar[Order] = "by_type"
@@ -37,9 +36,6 @@ class RecallRecord:
     def records(self) -> tuple[Recall, ...]:
         """Return all records, by task type and agreement."""
         return tuple(self._records[key] for key in sorted(self._records))
-
-    def digest(self) -> str:
-        return digest(self.dump())
 
     def dump(self) -> Any:
         return [msgspec.to_builtins(record) for record in self.records()]

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import (
     Event,
@@ -22,13 +21,13 @@ from mage_es.events.vocabulary import (
     ProposalSettled,
     ServingStarted,
 )
-from mage_es.projections.protocol import Order, unread
+from mage_es.projections.protocol import Order, Projection, unread
 
 ProposalVerdict = Literal["", "waiting", "approved", "published", "refused", "rejected"]
 _FINAL = ("published", "refused", "rejected")
 
 
-class Traffic:
+class Traffic(Projection):
     """`processes` is how many have served the run so far; `salt` and `holdback_micro` are those of the last one, or ""
     and 0. `treatments` and `outcomes` count inferences as they were opened and closed, `feedbacks` the feedback on
     them.
@@ -94,11 +93,10 @@ class Traffic:
         """Return the ids of the proposals that were decided on."""
         return self._settled.keys()
 
-    def digest(self) -> str:
-        return digest(self._values())
-
     def dump(self) -> Any:
-        return self._values()
+        began = [self.processes, self.salt, self.holdback_micro]
+        counts = [sorted(each.items()) for each in (self.treatments, self.outcomes, self.feedbacks)]
+        return [began, *counts, sorted(self._settled.items()), [self._open[name] for name in sorted(self._open)]]
 
     def load(self, dumped: Any) -> None:
         began, *counts, settled, pending = dumped
@@ -106,8 +104,3 @@ class Traffic:
         self.treatments, self.outcomes, self.feedbacks = (Counter(dict(each)) for each in counts)
         self._settled = dict(settled)
         self._open = {each.memory_id: each for each in msgspec.convert(pending, list[MemoryProposed])}
-
-    def _values(self) -> list[Any]:
-        began = [self.processes, self.salt, self.holdback_micro]
-        counts = [sorted(each.items()) for each in (self.treatments, self.outcomes, self.feedbacks)]
-        return [began, *counts, sorted(self._settled.items()), [self._open[name] for name in sorted(self._open)]]

@@ -6,15 +6,15 @@ Rules
       run's own log gets one event (`questions.reasked`): what that cost and found, and the head of the other log. The
       run's digests do not change.
     - While another process writes the run, such as a proxy that serves it, that is left to the next asking; so it is
-      after a kill.
+      after a kill. For then each asking's part of the separate log begins with who asks, and where the part before
+      ends.
     - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
     - The model is the one that answered in the run.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -30,13 +30,11 @@ from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.ingredients import without
-from mage_es.engine.run.asking_price import AskingPrice
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.exam_plan import exam_plan
 from mage_es.engine.run.exams import exam_records
-from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ProgressNote, Runtime
-from mage_es.engine.run.world import World, first_event
+from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.call import make_call
@@ -46,7 +44,7 @@ from mage_es.engine.session.following import CompletedMove, PendingCourse, answe
 from mage_es.engine.session.queueing import Client
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted, LogError, PrerequisiteError, RunLocked, UsageError
-from mage_es.events.log import Log, LogReader
+from mage_es.events.log import Head, Log, LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUndecided,
@@ -68,42 +66,6 @@ Replies = Mapping[tuple[Tier, str], ModelCalled]
 """Replies on record, by tier and the hash of the request."""
 _PLACE = 16
 """By how many bits the place of a repetition is above the ordinals of its facts."""
-
-
-def price_again(
-    reader: LogReader, questions: int, like: Iterable[QuestionPlanned], prices: Prices, *, execution: str | None = None
-) -> AskingPrice:
-    """Return what some prompts will cost if each takes the mean of those `like` it in the run; `execution` names the
-    model that will answer, at whose rate, if it is another one."""
-    asked, purposes = Counter[tuple[int, str]](), set[str]()
-    for planned in like:
-        asked[planned.iteration, planned.question_id] += 1
-        purposes.add(planned.purpose)
-    share = questions / asked.total() if asked else 0.0
-    calls, seconds, used = 0.0, 0.0, Counter[tuple[str, str]]()
-    fields = ("iteration", "tier", "purpose", "about", "model", "input_tokens", "output_tokens", "latency_us")
-    for _, call in reader.events({ModelCalled: fields}) if questions else ():
-        assert isinstance(call, ModelCalled)
-        # A judge's purpose is its template.
-        if call.tier == "judge" or (call.tier == "execution" and call.purpose in purposes):
-            times = max(asked[call.iteration, name] for name in (call.about, call.about.rpartition("/")[0]))
-            calls += share * times
-            seconds += share * times * call.latency_us / 1e6
-            model = call.model if call.tier == "judge" or not execution else execution
-            used[model, "in"] += times * call.input_tokens
-            used[model, "out"] += times * call.output_tokens
-    rates = {model: prices.rate(model) for model, _ in used}
-    paid = [rate.cost(used[model, "in"], 0, used[model, "out"]) for model, rate in rates.items() if rate]
-    is_known = len(paid) == len(rates) and bool(rates or not questions)
-    return AskingPrice(
-        execution=execution or first_event(reader).execution_model,
-        questions=questions,
-        calls=max(questions, round(calls)),
-        input_tokens=round(share * sum(used[model, "in"] for model in rates)),
-        output_tokens=round(share * sum(used[model, "out"] for model in rates)),
-        minutes=seconds / 60,
-        usd=share * sum(paid) if is_known else None,
-    )
 
 
 class Again(NamedTuple):
@@ -211,7 +173,7 @@ async def asking_again(
     part = run.reasked
     with _on_record(run, set(world.setting.subjects.values()), verb, found) as log:
         names: dict[Tier, str] = {tier: model.name for tier, model in models.items()}
-        book = _Book(log, part.log_path, replies_of(run, reader, names))
+        book = _Book(log, part.log_path, replies_of(run, reader, names), verb)
         budget = runtime.budget(Ledger())
         async with AsyncExitStack() as closing:
             clients: dict[Tier, RetryingClient] = {}
@@ -246,6 +208,7 @@ def _on_record(run: Run, subjects: Set[str], verb: str, found: Callable[[], Ques
             )
         else:  # by the name that the run began with, whatever its folder is called by now
             own = part._replace(id=f"{reader.run}/reasked").begin()
+        begun = own.head.seq
         try:
             with own:
                 own.seal_texts_of(subjects)
@@ -253,15 +216,30 @@ def _on_record(run: Run, subjects: Set[str], verb: str, found: Callable[[], Ques
         finally:
             named = max((event.head_seq for event in LogReader(run.log_path).of(QuestionsReasked)), default=0)
             if whole and own.head.seq > named:  # only now is the head final, as closing a log seals it
-                made = LogReader(part.log_path).events({ModelCalled: ("iteration",)}, since=named + 1)
-                event = QuestionsReasked(verb=verb)
+                *others, last = _askings(part, named, own.head, verb)
                 try:
-                    event = found() if found else event
+                    if found and own.head.seq > begun:  # else the last to ask was another
+                        result = found()
+                        last = msgspec.structs.replace(last, without=result.without, flips=result.flips)
                 finally:
                     whole.seal_texts_of(subjects)
-                    named_by = {"calls": sum(1 for _ in made), "head_seq": own.head.seq, "head_chain": own.head.chain}
-                    event = msgspec.structs.replace(event, **named_by)
-                    whole.append([Draft(event=event, iteration=-1, phase="exam", ordinal=own.head.seq)])
+                    whole.append([_named(event) for event in (*others, last)])
+
+
+def _askings(part: Run, named: int, head: Head, verb: str) -> Iterator[QuestionsReasked]:
+    """Yield what was asked since event `named` of its log, for each who asked, up to the head; without a word of that,
+    as of `verb`."""
+    own = LogReader(part.log_path)
+    begun = [*own.of(QuestionsReasked, since=named + 1)] or [QuestionsReasked(verb=verb)]
+    ends = [*((later.head_seq, later.head_chain) for later in begun[1:]), head]
+    for event, (seq, chain) in zip(begun, ends, strict=True):
+        made = own.events({ModelCalled: ("iteration",)}, since=named + 1, until=seq)
+        yield msgspec.structs.replace(event, calls=sum(1 for _ in made), head_seq=seq, head_chain=chain)
+        named = seq
+
+
+def _named(event: QuestionsReasked) -> Draft:
+    return Draft(event=event, iteration=-1, phase="exam", ordinal=event.head_seq)
 
 
 class AskingAgain(NamedTuple):
@@ -348,7 +326,8 @@ class AskingAgain(NamedTuple):
         call = Call.of(ask, iteration, "exam", client.name)._replace(sources=shown)
 
         def record(command: Command) -> None:
-            self.book.commit(_apart(name, decide(self.world.setting, state, command)))
+            # Two judges may be asked the same.
+            self.book.commit(_apart(f"{client.name}\n{name}", decide(self.world.setting, state, command)))
 
         record(await make_call(call, ask, client=client, record=record))
         return self.book.replies.get((tier, name))
@@ -360,13 +339,15 @@ class AskingAgain(NamedTuple):
 class _Book:
     """The log of what is asked again, and every reply that it or another log of the run has."""
 
-    def __init__(self, log: Log, path: Path, replies: dict[tuple[Tier, str], ModelCalled]) -> None:
+    def __init__(self, log: Log, path: Path, replies: dict[tuple[Tier, str], ModelCalled], verb: str) -> None:
         self.log, self.texts, self.replies, self.calls = log, Texts(), replies, 0
+        self._begun = [_named(QuestionsReasked(verb=verb, head_seq=log.head.seq, head_chain=log.head.chain))]
         for event in LogReader(path).of(ModelCalled, CallFailed):
             self.texts.apply(event)
 
     def commit(self, drafts: Sequence[Draft]) -> None:
-        appended = self.log.append(self.texts.numbered(drafts))
+        appended = self.log.append([*self._begun, *self.texts.numbered(drafts)])
+        self._begun = []
         for event in appended.events:
             if isinstance(event, ModelCalled | CallFailed):
                 self.texts.apply(event)

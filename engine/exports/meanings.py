@@ -14,11 +14,12 @@ from mage_es.events.facts.event import Event, Part
 
 def meanings_of(cls: type[Event] | type[Part], common: Mapping[str, str]) -> dict[str, str]:
     """Return what each field means: its docstring, or else what `common` says of a field of this name, or nothing."""
-    return {name: _documented(cls).get(name) or common.get(name, "") for name in cls.__struct_fields__}
+    own = {name: doc for each in reversed(cls.__mro__) for name, doc in _documented(each).items()}
+    return {name: own.get(name) or common.get(name, "") for name in cls.__struct_fields__}
 
 
 @functools.cache
-def _documented(cls: type[Event] | type[Part]) -> dict[str, str]:
+def _documented(cls: type) -> dict[str, str]:
     # From the source, because Python keeps no docstring of a field; a class that was typed into a shell has none.
     try:
         [definition] = ast.parse(textwrap.dedent(inspect.getsource(cls))).body

@@ -33,7 +33,6 @@ from mage_es.engine.askings.reasking import (
     models_again,
     names_again,
     planned_on,
-    price_again,
     reasked_course,
     replies_of,
 )
@@ -42,7 +41,7 @@ from mage_es.engine.courses import Ask, Finish, Grade, advance, begin, catch_up
 from mage_es.engine.histories.diff import DiffReport, diff
 from mage_es.engine.histories.rules.bisect import bracket, crossings, most_asked, next_asked, one_by_one
 from mage_es.engine.rules.routes import RECALL
-from mage_es.engine.run.asking_price import AskingPrice
+from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.pricing import Prices
@@ -60,8 +59,7 @@ from mage_es.events.facts.private import ERASED, marked_private
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.log.markers import parse as parse_marker
-from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import AnswerFlipped, QuestionPlanned, QuestionsReasked
+from mage_es.events.vocabulary import AnswerFlipped, AnswerJudged, QuestionPlanned, QuestionsReasked
 from mage_es.projections.fold import State, fold
 
 METRICS = ("anchors", "accuracy", "mastery")
@@ -139,7 +137,8 @@ def bisect_price(
     run = as_run(run)
     search = _search(run, question, good, bad, data_dir, benchmark)
     search.wanted()
-    return _price(search.reader, search.most(), prices or Prices())
+    own = search.reader.of(AnswerJudged, since=last_inherited(search.reader) + 1)
+    return price_again([Like(search.reader, search.most(), own)], prices or Prices())
 
 
 @typed
@@ -542,9 +541,3 @@ def _rest(good: QuestionPlanned, bad: QuestionPlanned) -> Iterator[str]:
         was, now = getattr(good, name), getattr(bad, name)
         if was != now:
             yield f"{name.replace('_', ' ')} {now or 'none'} in place of {was or 'none'}"
-
-
-def _price(reader: LogReader, asks: int, prices: Prices) -> AskingPrice:
-    reads: Reads = {QuestionPlanned: ("iteration", "purpose", "question_id")}
-    own = (event for _, event in reader.events(reads, since=last_inherited(reader) + 1)) if asks else ()
-    return price_again(reader, asks, (event for event in own if isinstance(event, QuestionPlanned)), prices)

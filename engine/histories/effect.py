@@ -19,10 +19,10 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.agents.learner import course_of
-from mage_es.engine.askings.reasking import Again, AskingAgain, asking_again, less, models_again, price_again
+from mage_es.engine.askings.reasking import Again, AskingAgain, asking_again, less, models_again
 from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, begin
-from mage_es.engine.run.asking_price import AskingPrice
+from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
@@ -201,7 +201,7 @@ def _wanted(learned: OnRecord, measured: Sequence[MemoryGroup]) -> list[Without]
 
 
 def price_of(learned: OnRecord, wanted: Sequence[Without], prices: Prices) -> AskingPrice:
-    return price_again(learned.reader, len(wanted), (each.asking.planned for each in wanted), prices)
+    return price_again([Like(learned.reader, len(wanted), [each.asking.planned for each in wanted])], prices)
 
 
 async def _ask(asking: AskingAgain, reader: LogReader, wanted: Sequence[Without]) -> None:

@@ -21,7 +21,7 @@ from mage_es.engine.benchmarks.tasks.scorers import Scoring
 from mage_es.engine.config import Config, checked, parse
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import open_model
-from mage_es.engine.run.directory import Run, as_run, create_run
+from mage_es.engine.run.directory import Beginning, Run, as_run, create_run
 from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import open_world
@@ -82,9 +82,11 @@ def fork(
     config, benchmark = data_from_python(checked(config or parse(parent.started.config)), tasks, scorer, benchmark)
     room = _room(with_own_models(config).guidance)
     world = open_world(config, data_dir=data_dir, benchmark=benchmark, guidance_room=room, parent=parent)
-    made = create_run(folder, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
+    beginning = None if benchmark else Beginning(config, at=at, from_run=str(run.path.resolve()))
+    made = create_run(folder, benchmark=title(config.benchmark), seed=config.seed, beginning=beginning, run_id=run_id)
     with made.begin(past=parent.past) as log:
         log.append(decide(world.setting, State(), store_questions(made, log, world)))
+    made.forget_beginning()
     return ForkReport(
         run_id=made.id,
         path=str(made.path),

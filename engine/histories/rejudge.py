@@ -29,7 +29,7 @@ from mage_es.engine.benchmarks.tasks.scorers import Scoring, name_of, require_sc
 from mage_es.engine.benchmarks.tasks.spec import parse
 from mage_es.engine.courses import Ask
 from mage_es.engine.models.registry import require_model
-from mage_es.engine.run.asking_price import AskingPrice
+from mage_es.engine.run.asking_price import JUDGED, AskingPrice, price_of
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import ExamRecord, exam_records
 from mage_es.engine.run.inheriting import last_inherited
@@ -40,7 +40,6 @@ from mage_es.engine.run.world import World, first_event, reopen_world, require_s
 from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
-from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.engine.session.judge import template_of
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.events.errors import Interrupted, UsageError
@@ -53,9 +52,6 @@ from mage_es.events.vocabulary import (
     BaselineStarted,
     ModelCalled,
 )
-
-TOKENS = 60
-"""Tokens of a judge's reply, for its price: a score and a short reason."""
 
 
 class RejudgedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,21 +99,16 @@ def rejudge_price(
     benchmark: Benchmark | None = None,
     prices: Prices | None = None,
 ) -> AskingPrice:
-    """Return what `rejudge` with the same arguments costs, if no reply has to be asked for twice. No model is called.
-    Raises what `rejudge` raises."""
+    """Return what `rejudge` with the same arguments costs: judging by what this judge took for answers of the run, or
+    if it judged none, by the length of the prompts, if no reply has to be asked for twice. No model is called. Raises
+    what `rejudge` raises."""
     require_model("judge", judge)
-    answers, price = _recorded(as_run(run), exam, data_dir, benchmark), (prices or Prices()).rate(judge.name)
-    left = _unasked(answers, replies_of(answers.run, answers.reader, {"judge": judge.name}))
-    tokens_in, tokens_out = sum(estimated_tokens(move.request.text) for move, _ in left), TOKENS * len(left)
-    return AskingPrice(
-        execution=judge.name,
-        questions=len(left),
-        calls=len(left),
-        input_tokens=tokens_in,
-        output_tokens=tokens_out,
-        minutes=None,
-        usd=price.cost(tokens_in, 0, tokens_out) if price else None,
-    )
+    answers = _recorded(as_run(run), exam, data_dir, benchmark)
+    known = replies_of(answers.run, answers.reader, {"judge": judge.name})
+    left = [move.request for move, _ in _unasked(answers, known)]
+    ends = (_led(answers, each, known) for each in answers.found)
+    like = [end.replies for end in ends if isinstance(end, Opinion) and end.replies]
+    return price_of(judge.name, left, prices or Prices(), reply=JUDGED, like=like)
 
 
 @typed

@@ -16,13 +16,14 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from mage_es.engine.config import Config, parse
 from mage_es.engine.histories.upgrade_report import UpgradeReport, calls_of, upgrade_report
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.budget import UNLIMITED, Limits, limits_of
 from mage_es.engine.run.directory import Beginning, Run, as_run, list_runs
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, ledger_of
@@ -61,42 +62,21 @@ _LONGEST_GAP_US = 60_000_000
 _NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
-class UpgradePrice(msgspec.Struct, frozen=True, kw_only=True):
+class UpgradePrice(AskingPrice, frozen=True, kw_only=True):
     """What an upgrade costs: `calls`, of which `made` are on record, to ask `sample` recorded questions, `anchors` and
-    `questions` of an exam, each twice. A limit covers all of them, so tokens and `usd` do, too; `minutes` are those of
-    the calls left.
+    `questions` of an exam, each twice, and the judge, if there is one. A limit covers all of them, so tokens and `usd`
+    do, too; `minutes` are those of the calls left.
 
-    Calls and tokens per question are those of the old model; `usd` is None if a price is unknown, `minutes` is None if
-    no run in the same folder shows how fast the new model answers (`paced_by` is the run that does).
+    Calls and tokens per question are those of the old model until the new one has answered some; `usd` is None if a
+    price is unknown, `minutes` is None if no run in the same folder shows how fast the new model answers (`paced_by` is
+    the run that does).
     """
 
     run_id: str
-    execution: str
     sample: int
     anchors: int
-    questions: int
-    calls: int
     made: int
-    input_tokens: int
-    output_tokens: int
-    usd: float | None
-    minutes: float | None
     paced_by: str
-
-
-class _Taken(NamedTuple):
-    """What a question costs a model, on average for each kind."""
-
-    questions: int = 0
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    def each(self, other: _Taken) -> tuple[float, float, float]:
-        """Return calls and tokens for a question; if none was asked, those of the other kind."""
-        known = self if self.questions and self.calls else other
-        of = max(1, known.questions)
-        return known.calls / of, known.input_tokens / of, known.output_tokens / of
 
 
 @typed
@@ -118,7 +98,6 @@ def upgrade_price(
     run = as_run(run)
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
     started = _learned_run(run, reader, execution)
-    bare, learned = _costs(reader)
     name = run_id or upgrade_name(run, execution)
     child = Run(name, folder / name)
     if _is_begun(child):
@@ -128,27 +107,13 @@ def upgrade_price(
     asked = {event.question_id for event in reader.of(AnswerJudged) if event.purpose in EVOLVING}
     sample, questions = min(sample, len(asked)), _exam_size(reader, questions, sizes["held_out"])
     each = sample + anchors + questions
-    calls, given, said = (
-        round(each * (one + other)) for one, other in zip(bare.each(learned), learned.each(bare), strict=True)
-    )
     made = calls_of(child) if child.path.exists() else 0
-    # Replies cut by a limit are asked for again, so more calls may be made than were counted.
-    calls = made if _is_complete(child, questions) else max(calls, made + 1)
-    rate, (seconds, paced_by) = (prices or Prices()).rate(execution), _pace(folder, execution)
-    return UpgradePrice(
-        run_id=child.id,
-        execution=execution,
-        sample=sample,
-        anchors=anchors,
-        questions=questions,
-        calls=calls,
-        made=made,
-        input_tokens=given,
-        output_tokens=said,
-        usd=rate.cost(given, 0, said) if rate else None,
-        minutes=(calls - made) * seconds / 60 if paced_by else None,
-        paced_by=paced_by,
-    )
+    price = price_again(_like(reader, child, each), prices or Prices(), execution=execution)
+    calls = made if _is_complete(child, questions) else max(price.calls, made + 1)
+    seconds, paced_by = _pace(folder, execution)
+    minutes = (calls - made) * seconds / 60 if paced_by else None
+    known = msgspec.structs.asdict(price) | {"questions": questions, "calls": calls, "minutes": minutes}
+    return UpgradePrice(**known, run_id=child.id, sample=sample, anchors=anchors, made=made, paced_by=paced_by)
 
 
 @typed
@@ -283,25 +248,23 @@ def _exam_size(reader: LogReader, questions: int | None, held_out: int) -> int:
     return min(questions or (own[-1].opened.asked if own else QUESTIONS), held_out)
 
 
-def _costs(reader: LogReader) -> tuple[_Taken, _Taken]:
-    """Return what questions cost the old model: asked bare, and with what was learned in the last iteration."""
-    since, last = last_inherited(reader) + 1, reader.last(IterationClosed)
-    latest = max((event.iteration for event in reader.of(IterationClosed)), default=START)
-    bare, learned = list[ModelCalled | AnswerJudged](), list[ModelCalled | AnswerJudged]()
-    for event in reader.of(ModelCalled, AnswerJudged, since=since, until=last):
-        if not isinstance(event, ModelCalled | AnswerJudged):
-            continue
-        if event.purpose == "bare" or (event.purpose == "anchor" and event.iteration == START):
-            bare.append(event)
-        elif event.purpose in EVOLVING and event.iteration == latest:
-            learned.append(event)
-    return _sum(bare), _sum(learned)
+def _like(reader: LogReader, child: Run, each: int) -> list[Like]:
+    """Return the answers that so many questions will be like, asked bare and with what was learned: the new model's, if
+    it has given such, or else the old one's."""
+    logs = [LogReader(child.log_path)] if child.path.exists() and child.events else []
+    found = [(log, *_answered(log)) for log in (*logs, reader)]
+    bare = [Like(log, each, asked) for log, asked, _ in found if asked]
+    learned = [Like(log, each, asked) for log, _, asked in found if asked]
+    return [*(bare or learned)[:1], *(learned or bare)[:1]] or [Like(reader, each, ())]
 
 
-def _sum(events: Sequence[ModelCalled | AnswerJudged]) -> _Taken:
-    calls = [event for event in events if isinstance(event, ModelCalled)]
-    given, said = sum(call.input_tokens for call in calls), sum(call.output_tokens for call in calls)
-    return _Taken(len(events) - len(calls), len(calls), given, said)
+def _answered(reader: LogReader) -> tuple[list[AnswerJudged], list[AnswerJudged]]:
+    """Return a run's own answers to questions that were asked bare, and with what was learned in its last iteration."""
+    own = list(reader.of(AnswerJudged, since=last_inherited(reader) + 1))
+    learning = [each for each in own if each.purpose in EVOLVING]
+    last = max((each.iteration for each in learning), default=START)
+    bare = [each for each in own if each.purpose == "bare" or (each.purpose == "anchor" and each.iteration == START)]
+    return bare, [each for each in learning if each.iteration == last]
 
 
 def _pace(folder: Path, execution: str) -> tuple[float, str]:

@@ -70,7 +70,8 @@ class KeptGain(msgspec.Struct, frozen=True, kw_only=True):
 class UpgradeReport(msgspec.Struct, frozen=True, kw_only=True):
     """What the memories of the run `parent` are worth to another model.
 
-    `benefit` has the paired record by task type, and what is served; the last is for all types. `memories` are those
+    `benefit` has the paired record by task type, and what is served; the last is for all types; `stale` of its pairs
+    have an answer of an older state. `memories` are those
     that were shown, the most harmful first; `words` are all cases in the old model's words together, None if none was
     shown. `standings` are the exams, old before new, bare before with memories; `kept` is None if one of the four is
     missing. `calls` is how many calls the upgrade took, `learned_with` how many the parent had taken to learn.
@@ -89,6 +90,7 @@ class UpgradeReport(msgspec.Struct, frozen=True, kw_only=True):
     kept: KeptGain | None
     calls: int
     learned_with: int
+    stale: int = 0
 
 
 def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> UpgradeReport:
@@ -150,6 +152,7 @@ def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> Upgrade
         kept=_kept_gain(answers),
         calls=calls_of(child),
         learned_with=begun.calls,
+        stale=state.benefit.stale,
     )
 
 

@@ -49,7 +49,7 @@ from mage_es.engine.seams.spec import ModelSpec
 from mage_es.engine.session.call import typed_request
 from mage_es.engine.session.judge import opinion, template_of
 from mage_es.engine.verbs.data import DataReport, check, tasks_of
-from mage_es.engine.verbs.preflight import first_request
+from mage_es.engine.verbs.preflight import asks_guidance, first_request
 from mage_es.events.errors import MageError
 from mage_es.events.vocabulary import Tier
 
@@ -69,6 +69,7 @@ _LETTERS_BESIDE = 3_000
 _LEAST_BRIEF = 4_000
 """Tokens of the shortest brief with room for one whole question, its reply and the instruction."""
 _SHORTER, _BRIEFS = ", or make --max-tokens or --bundle smaller", "; briefs are cut to what there is room for"
+_LOOPED_TYPED = "Choose a larger model; stream=on in an openai/ spec ends such a reply early."
 _QUIET = "thinking=off (or a number of tokens, as in thinking=1000) in its spec"
 FAULTS: Mapping[str, str] = {
     "connection": "Start the server, or correct its address (base_url).",
@@ -137,23 +138,34 @@ class FirstPrompt(NamedTuple):
     are_listed: bool = False
 
 
-def diagnose(config: Config, *, runs_dir: Path, data_dir: Path | None, now: int, calls: bool = True) -> Diagnosis:
+def diagnose(
+    config: Config,
+    *,
+    runs_dir: Path,
+    data_dir: Path | None,
+    now: int,
+    calls: bool = True,
+    say: Callable[[str], None] = lambda words: None,
+) -> Diagnosis:
     """Check everything, the tasks and the configured models first.
 
-    `runs_dir` may not exist yet; `now` is in microseconds since 1970; `calls`: remote providers may be asked.
+    `runs_dir` may not exist yet; `now` is in microseconds since 1970; `calls`: remote providers may be asked; `say`
+    reports which, before the first is.
     """
     config = with_own_models(config)
     about_tasks, report, world = tasks(config, data_dir)
+    specs = (config.execution, "" if unread(world) else config.guidance, config.judge, config.embedder)
+    names = dict.fromkeys(spec.partition("?")[0] for spec in specs)
+    if calls and (remote := [name for name in names if name.partition("/")[0] in ("anthropic", "llamacpp", "openai")]):
+        say(f"Asking {', '.join(remote)}: a run's first prompts, which may take minutes (--no-calls skips it).\n")
     asking = (*models(config, world, data_dir=data_dir, calls=calls), *embedder(config.embedder, calls=calls))
     return Diagnosis(checks=(about_tasks, *asking, *machine(runs_dir, now)), tasks=report)
 
 
-def asked(config: Config) -> list[str]:
-    """Return the configured models that get a trial, without their options."""
-    config = with_own_models(config)
-    specs = (config.execution, config.guidance, config.judge, config.embedder)
-    providers = ("anthropic", "llamacpp", "openai")
-    return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in providers))
+def unread(world: World | None) -> str:
+    """Return why a run would not ask its guidance model, "" if it would."""
+    told = "not tried, as a run with these settings never asks it: nothing would read what it writes"
+    return "" if not world or asks_guidance(world) else told
 
 
 def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataReport | None, World | None]:
@@ -185,8 +197,9 @@ def models(
         except MageError as error:
             yield _problem(f"{tier} model", error, f"Choose another with --{tier}.")
             continue
-        yield DoctorCheck(f"{tier} model", "ok", model.name)
-        if calls and isinstance(model, TriedModel):
+        why = unread(world) if tier == "guidance" else ""
+        yield DoctorCheck(f"{tier} model", "ok", f"{model.name}; {why}" if why else model.name)
+        if calls and not why and isinstance(model, TriedModel):
             first = first or first_prompts(config, world)
             yield from trial(model, tier, config, first[tier])
             if isinstance(model, LlamaCpp) and model.took.written_s:
@@ -321,7 +334,10 @@ def _outcome(name: str, first: FirstPrompt, reply: Completion, is_second: bool) 
     size = f"{reply.output_tokens} tokens, {reply.thinking_tokens} of them thinking"
     if reason := reason_of(reply):
         words, remedy = REPLIES[reason]
-        option = ("answer_temperature", "0.7") if reason == "looped" else None
+        is_typed = bool(first.request.reply_schema)
+        if reason == "looped" and is_typed:
+            remedy = _LOOPED_TYPED
+        option = ("answer_temperature", "0.7") if reason == "looped" and not is_typed else None
         return DoctorCheck(name, "failed", f"its reply {words.format(stop=reply.stop_reason)}: {size}", remedy, option)
     answer, is_typed, labels = first.read(reply.text), bool(first.request.reply_schema), ",".join(sorted(first.labels))
     if not answer:

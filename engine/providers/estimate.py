@@ -38,11 +38,11 @@ from mage_es.engine.embedders.registry import metered
 from mage_es.engine.embedders.served import Embedded, ServedEmbedder
 from mage_es.engine.models.registry import Models, check_models, open_model
 from mage_es.engine.rules.rotation import ACTIONS, SWITCHED_OFF, action_of, with_companions
+from mage_es.engine.run.asking_price import JUDGED, thought
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request
-from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.session.call import MOST_REPAIRS
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events import vocabulary as v
@@ -88,8 +88,6 @@ _CHARACTERS = np.array([6.0, 4.0, 2.5])
 """For Latin prose, across tokenizers and languages; the first gives the fewest tokens."""
 _REPLY_TOKENS, _DIRECT_TOKENS = 250, 10
 """Tokens of a worked answer to a school problem with its reasoning, and of a bare answer."""
-_THOUGHT_TOKENS = 900
-"""Median tokens that a small model thinks about such a problem."""
 _IN_EVOLVE = {template for template, _ in TEMPLATES.values()}
 
 
@@ -221,7 +219,7 @@ def _asked(past: _Rehearsal, tier: str, is_own: bool, calls: Amounts) -> _Taken:
         direct = {(p.iteration, p.purpose, p.question_id) for p in planned if p.routing_arm == "direct"}
         most = RAISE * past.total(made, lambda call: past.sent(call).max_tokens)
         usual = past.total(made, lambda call: _DIRECT_TOKENS if _question(call) in direct else _REPLY_TOKENS)
-        said[1] = max(said[1], min(most, usual)) + _thought(past, tier) * past.total(made)
+        said[1] = max(said[1], min(most, usual)) + thought(getattr(past.config, tier)) * past.total(made)
         said[2] = max(most, said[1])
     # Prompts grow with what is learned: at most all are as long as those of the iteration with the longest.
     each = [[call.input_tokens for call in made if call.iteration == k] for k in range(past.iterations)]
@@ -232,18 +230,12 @@ def _asked(past: _Rehearsal, tier: str, is_own: bool, calls: Amounts) -> _Taken:
     return _Taken(calls, given * calls / number, said * calls / number, fixed)
 
 
-def _thought(past: _Rehearsal, tier: str) -> int:
-    """Return the tokens that a tier's model is told to think in a reply."""
-    thinking = parse_spec(getattr(past.config, tier)).thinking()
-    return thinking if isinstance(thinking, int) else _THOUGHT_TOKENS * (thinking == "on")
-
-
 def _judging(past: _Rehearsal) -> _Taken:
     """Return the calls about answers that the rule does not accept; at most one per answer, with all its repairs."""
     made = past.calls("judge")
     most = past.total(past.of(v.AnswerJudged)) * (1 + MOST_REPAIRS) * bool(made)
     calls, prompt = np.array([0, past.total(made), most]), sum(map(past.prompt, made)) / max(1, len(made))
-    reply = np.array([20.0, 80.0 + _thought(past, "judge"), RAISE * MAX_TOKENS])
+    reply = np.array([20.0, JUDGED + thought(past.config.judge), RAISE * MAX_TOKENS])
     return _Taken(calls, prompt / _CHARACTERS * calls, reply * calls, fixed=1.0)
 
 

@@ -109,7 +109,7 @@ class LlamaCpp(Preflight):
     async def complete(self, request: Request) -> Completion:
         loaded = self._loaded = self._loaded or _load(self.loading, self.spec)
         async with aclosing(loaded.pieces(self._fields(request))) as pieces:
-            whole = await put_together(pieces)
+            whole = await put_together(pieces, is_typed=bool(request.reply_schema))
         if not (whole.choices and whole.choices[0].finish_reason):
             raise ModelFault(Fault("connection", "llama.cpp stopped before the reply was whole"))
         return msgspec.structs.replace(read_completion(whole), provider_id="", served_by="")

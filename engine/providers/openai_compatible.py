@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 STALL = 120.0
 """Seconds for which a streamed reply may be silent, also before its first piece."""
 
-_LOOKED_EVERY = 4_000
-"""Characters of a streamed reply between two searches for a loop."""
+_LOOKED_EVERY, _LOOKED_TYPED = 4_000, 1_000
+"""Characters of a streamed reply between two searches for a loop: of any, and of a typed one, which is short."""
 _STOPS = {"stop": "end", "content_filter": "refused", "tool_calls": "tool"}
 _ENFORCED = ("json_schema", "tool")
 _FORMS = ("json_schema", "tool", "json_object", "none")
@@ -182,7 +182,7 @@ class OpenAICompatible(ServedModel):
         limit = fitting(request, self._context)
         try:
             async with self._connected() as client:
-                reply = await self._reply(client, self._fields(request, limit))
+                reply = await self._reply(client, self._fields(request, limit), is_typed=bool(request.reply_schema))
                 return read_completion(reply, asked=self.spec.model, key=self.key)
         except ModelFault as error:
             if error.fault.kind == "too_long":
@@ -199,14 +199,14 @@ class OpenAICompatible(ServedModel):
         except ModelFault:
             return 0  # an absent server shows at the first call
 
-    async def _reply(self, client: AsyncOpenAI, fields: dict[str, Any]) -> object:
+    async def _reply(self, client: AsyncOpenAI, fields: dict[str, Any], *, is_typed: bool) -> object:
         if not self._is_streamed:
             return await client.chat.completions.create(**fields)
         # Always closed, since a server may go on sending what is no longer read.
         async with await client.chat.completions.create(
             **fields, stream=True, stream_options={"include_usage": True}
         ) as pieces:
-            whole = await put_together(pieces)
+            whole = await put_together(pieces, is_typed=is_typed)
         if whole.choices and not whole.choices[0].finish_reason:
             raise ModelFault(Fault("connection", f"{self.url}: the stream ended before the reply was whole"))
         return whole
@@ -238,12 +238,13 @@ class OpenAICompatible(ServedModel):
         return {"extra_body": body}
 
 
-async def put_together(pieces: AsyncIterator[object]) -> _Reply:
+async def put_together(pieces: AsyncIterator[object], *, is_typed: bool = False) -> _Reply:
     """Return the completion that the pieces form; it lacks choices if no piece had any, and a finish if none came.
 
     Raises `ModelFault` for a piece of any other shape.
     """
-    said, aside, refusal = _Watched(), _Watched(), list[str]()
+    every = _LOOKED_TYPED if is_typed else _LOOKED_EVERY
+    said, aside, given, refusal = _Watched(every), _Watched(_LOOKED_EVERY), _Watched(every), list[str]()
     calls: list[_Function] = []  # only the first piece of a call names the tool
     whole, has_choice, finish = _Reply(), False, None
     async for each in pieces:
@@ -264,7 +265,9 @@ async def put_together(pieces: AsyncIterator[object]) -> _Reply:
             for called in (call.function for call in delta.tool_calls or () if call.function):
                 begun = _Function(called.name, "") if called.name or not calls else calls.pop()
                 calls.append(_Function(begun.name, f"{begun.arguments}{called.arguments or ''}"))
-        if said.loops or aside.loops:
+                if given.adds_loop(called.arguments or ""):
+                    finish, calls = "length", [_Function(begun.name, given.text)]
+        if said.loops or aside.loops or given.loops:
             break
     message = _Message(said.text, "".join(refusal), reasoning=aside.text, tool_calls=[*map(_Call, calls)])
     whole.choices = [_Choice(message, finish)] if has_choice else []
@@ -275,8 +278,8 @@ class _Watched:
     """A text that comes in pieces, and whether it loops: this is checked at the same places, however the text is
     divided."""
 
-    def __init__(self) -> None:
-        self._pieces, self._length, self._looked, self.loops = list[str](), 0, 0, False
+    def __init__(self, every: int) -> None:
+        self._every, self._pieces, self._length, self._looked, self.loops = every, list[str](), 0, 0, False
 
     @property
     def text(self) -> str:
@@ -286,8 +289,8 @@ class _Watched:
         """Add a piece and return whether the text now loops; if so, drop what follows the place where that shows."""
         self._pieces.append(piece)
         self._length += len(piece)
-        while not self.loops and self._length - self._looked >= _LOOKED_EVERY:
-            self._looked += _LOOKED_EVERY
+        while not self.loops and self._length - self._looked >= self._every:
+            self._looked += self._every
             begun = self.text[: self._looked]
             self.loops = is_looping(begun)
             if self.loops:
@@ -320,7 +323,7 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
         output_tokens=output_tokens,
         cached_tokens=min(given.cached_tokens or 0, input_tokens),
         thinking_tokens=thinking,
-        stop_reason="refused" if message.refusal else stop_of(stop, message.text, message.aside),
+        stop_reason="refused" if message.refusal else stop_of(stop, message.text, message.said, message.aside),
         provider_id=without_key(str(read.id or ""), key),
         served_by=other_name(read.model, asked, key),
     )

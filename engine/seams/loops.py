@@ -5,7 +5,7 @@ Greedy decoding that has said the same thing a few times says it forever, so a l
 A loop is an ending that is periodic in its words and signs: one stretch, at least four times, word for word. What
 merely resembles it has another word each time: the rows of a table, the items of an enumeration. Numbers that only
 count (`17.`, `Step 18:`) are left out. A matrix of zeros or a sum of ones may be intended: it counts as a loop only if
-it is very long.
+it is very long. An ending of nothing but blanks, which a reply held to a form may fall into, is a loop as well.
 """
 
 import re
@@ -18,13 +18,15 @@ _TOKEN = re.compile(r"\w{1,16}|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2}|\d{3}|[^\w,;:.|&\\()\[\]{}+*\"'-]")
 _TIMES = 4
 _LEAST, _LEAST_BARE = 200, 2_400
-"""The least number of characters in a loop, without blanks."""
+"""The least number of characters in a loop, without blanks unless there is nothing else."""
 _BARE = 3
 """A stretch with fewer distinct letters and digits than this, and only the signs of lists, tables and sums, is bare."""
 
 
 def is_looping(text: str) -> bool:
     """Return whether a text ends in a loop; in time linear in the part that is read."""
+    if len(text) - len(text.rstrip()) >= _LEAST:
+        return True
     # The last token may be cut.
     tokens: Sequence[str] = _TOKEN.findall(_COUNTED.sub(r"\1", text[-_READ:]))[-2::-1]
     for period, repeated in enumerate(_repeated(tokens)[1:], start=1):

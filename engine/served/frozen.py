@@ -215,8 +215,7 @@ class FrozenRun:
         asked = question_of(question)
         command = self._plan_command([asked], task_type, frozen=True, phase="exam")
         setting = self.world.setting._replace(floors=self._floors)
-        choosing = Choosing(setting, self.state, command)
-        planned = self._planned(command, setting, choosing)
+        planned, choosing = self._planned(command, setting)
         nearest, floor, reason = self._near(choosing.candidates(command.asked[0]).nearest(), planned)
         if is_far(nearest, floor) or not self.gets_notes(planned.task_type):
             planned = without(planned, {*planned.principles, *(hit.memory_id for hit in planned.memories)})
@@ -249,12 +248,19 @@ class FrozenRun:
 
     def planned(self, asked: Question, task_type: str | None = None) -> QuestionPlanned:
         """Return the plan of a question on the frozen state."""
-        return self._planned(self._plan_command([asked], task_type, frozen=True, phase="exam"), self.world.setting)
+        return self._planned(self._plan_command([asked], task_type, frozen=True, phase="exam"), self.world.setting)[0]
 
-    def _planned(self, command: PlanAnswers, setting: Setting, choosing: Choosing | None = None) -> QuestionPlanned:
+    def planned_and_nearest(self, asked: Question) -> tuple[QuestionPlanned, float]:
+        """Return the plan of a question, and the cosine of the nearest memory to its text, -1 if there is none."""
+        command = self._plan_command([asked], None, frozen=True, phase="exam")
+        planned, choosing = self._planned(command, self.world.setting)
+        return planned, choosing.candidates(command.asked[0]).nearest()
+
+    def _planned(self, command: PlanAnswers, setting: Setting) -> tuple[QuestionPlanned, Choosing]:
+        choosing = Choosing(setting, self.state, command)
         planned = plan_answers(setting, self.state, command, choosing)[0].event
         assert isinstance(planned, QuestionPlanned)
-        return planned
+        return planned, choosing
 
     def _plan_command(self, asked: Sequence[Question], named: str | None, *, frozen: bool, phase: Phase) -> PlanAnswers:
         texts = [each.question for each in asked]

@@ -20,14 +20,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.askings.reasking import price_again
 from mage_es.engine.commands import RecordDecided
 from mage_es.engine.config import Config, parse
 from mage_es.engine.decide import decide
 from mage_es.engine.loop import close, compare, snapshot
 from mage_es.engine.models.registry import Models, open_model, require_model
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.run.asking_price import AskingPrice
+from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.directory import Run, as_run, require_free_space
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices
@@ -287,20 +286,31 @@ def publish_price(
     world, state = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, frozen=True), state_of(run, reader)
     _require_anchors(run, world.setting)
     _require_same_model(run, execution or parse(first_event(reader).config).execution)
-    rounds = len(turns_of(world.setting, state, reader))
-    rounds += bool(rounds and not state.scores.accepted())
-    # Before the first the anchors are asked without memories, too; see `ask_bare`.
-    rounds += bool(rounds and world.setting.config.gate == "paired" and not state.scores.bare_answers())
-    rounds += state.progress.is_completed(state.progress.closed + 1, "update")
+    asked = _anchors_left(world.setting, state, len(turns_of(world.setting, state, reader)))
     begun, sources = inheritance(reader), [reader]
     if begun and (parent := run.path.parent / begun.path / "log").exists():
         sources.append(LogReader(parent))
-    asked, rates = rounds * len(world.setting.anchors), prices or Prices()
     for source in sources:
-        own = source.of(v.QuestionPlanned, since=last_inherited(source) + 1)
-        if like := [planned for planned in own if planned.purpose == "anchor"]:
-            return price_again(source, asked, like, rates, execution=execution)
-    return price_again(reader, asked, (), rates, execution=execution)
+        own = source.of(v.AnswerJudged, since=last_inherited(source) + 1)
+        if like := [judged for judged in own if judged.purpose == "anchor"]:
+            break
+    return price_again([Like(source, asked, like)], prices or Prices(), execution=execution)
+
+
+def _anchors_left(setting: Setting, state: State, turns: int) -> int:
+    """Return how many anchors are still to be asked at most: in the iteration under way, and in so many turns."""
+    progress, anchors = state.progress, setting.anchors
+    rounds = turns + progress.is_completed(progress.closed + 1, "update") + bool(turns and not state.scores.accepted())
+    if not rounds:
+        return 0
+    left = rounds * len(anchors)
+    if under_way := progress.plans("snapshot"):
+        left -= len(anchors) - sum(not progress.is_settled("snapshot", plan.question_id) for plan in under_way)
+    # Before the first the anchors are asked without memories, too; see `ask_bare`.
+    is_under_way = any(plan.question_id in anchors for plan in progress.plans("open"))
+    if setting.config.gate == "paired" and (is_under_way or not state.scores.bare_answers()):
+        left += sum(not progress.is_settled("open", name) for name in anchors)
+    return left
 
 
 @typed

@@ -44,8 +44,8 @@ HASH_WORDS = (
 class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
     """A served run, the run whose memories it has, the marker whose state new sessions see, the smallest and the
     largest of the cosines that task types require of a memory, and the embedder. `benefit` says what the anchors
-    showed, and what is served: a record for each task type, then one for all types. It is empty if nothing was
-    tested."""
+    showed, and what is served: a record for each task type, then one for all types; `stale` of its
+    pairs have an answer of an older state. It is empty if nothing was tested."""
 
     run_id: str
     parent: str
@@ -53,6 +53,7 @@ class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
     floors: tuple[float, float]
     embedder: str
     benefit: tuple[Paired, ...] = ()
+    stale: int = 0
 
 
 class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -294,6 +295,7 @@ def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -
                 floors=(min(floors), max(floors)),
                 embedder=live.world.embedder.name,
                 benefit=frozen.state.benefit.records(),
+                stale=frozen.state.benefit.stale,
             )
         )
     host = f"[{ip}]" if ":" in ip else ip

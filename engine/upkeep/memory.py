@@ -16,8 +16,10 @@ from mage_es.engine.run.directory import Run, as_run, clock
 from mage_es.engine.run.inheriting import is_served
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.upkeep.lineage import lineage_of
+from mage_es.engine.upkeep.review import refused
 from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.engine.worth.memories import (
+    LEAST_PREFIX,
     MemoryItem,
     MemoryReport,
     bare_setting,
@@ -72,7 +74,7 @@ def memories(run: Run, *, at: str) -> MemoryList:
 
 def memory(run: Run, name: str, *, at: str) -> MemoryReport:
     """Return an item in full, with its history and its use in prompts; `report_of` says what `name` may be."""
-    reader, state = _folded(run, at)
+    reader, state = _folded(run, at, name)
     return report_of(run.id, at, reader, state, name)
 
 
@@ -96,7 +98,7 @@ def curate_all(run: Run, items: Sequence[tuple[str, str]], *, action: Curation, 
     """Decide on items (id, reason), all or none, by one commit at the end of the run's log. Raises what `curate`
     raises."""
     with _writing(run, items[0][0], action) as log:
-        log.append(decided(run, *_folded(run, "latest"), items, action=action, by=by))
+        log.append(decided(run, *_folded(run, "latest", *dict(items)), items, action=action, by=by))
 
 
 @typed
@@ -107,7 +109,7 @@ def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") 
     """
     run = as_run(run)
     with _writing(run, name, "quarantine") as log:
-        reader, state = _folded(run, "latest")
+        reader, state = _folded(run, "latest", name)
         whole = full_id(name, ids_of(state))
         found = lineage_of(reader, state, whole)
         in_use = [each for each in found.derived if status_of(state, each) not in OUT_OF_USE]
@@ -156,6 +158,16 @@ def decided(
         raise UsageError(f"{run.id}: {error}") from None
 
 
-def _folded(run: Run, at: str) -> tuple[LogReader, State]:
+def _folded(run: Run, at: str, *names: str) -> tuple[LogReader, State]:
+    """Return the log and the state at a marker. Raises `UsageError` for the marker, and for a name of what was not
+    learned but proposed, or refused."""
     reader = LogReader(run.log_path)
-    return reader, state_of(run, reader, until=reader.resolve(at))
+    state = state_of(run, reader, until=reader.resolve(at))
+    for name in names:
+        if len(name) >= LEAST_PREFIX and not any(each.startswith(name) for each in ids_of(state)):
+            fates = [(each.memory_id, f"was refused for good: {each.why}") for each in refused(reader, until=state.seq)]
+            tries = f"was proposed; `mage-es publish {run.id}` tries it."
+            for found, fate in (*fates, *((each.memory_id, tries) for each in state.traffic.proposals(""))):
+                if found.startswith(name):
+                    raise UsageError(f"{found} is not in the memory of {run.id}. It {fate}")
+    return reader, state

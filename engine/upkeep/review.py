@@ -14,10 +14,10 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import is_served
 from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.decorators import typed
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import mark_of
-from mage_es.events.vocabulary import MemoryProposed, ProposalReviewed, ProposalSettled, SplitCommitted
 from mage_es.projections.fold import State
 
 
@@ -59,7 +59,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A proposal that a publish or a person refused, and why."""
+    """What a publish, a person or the leak guard refused, and why. Of what the leak guard refused no text is on record,
+    so it has no `question`; without a `key`, the run itself would have learned it."""
 
     memory_id: str
     key: str
@@ -95,31 +96,40 @@ def review(run: Run | Path | str) -> ReviewReport:
         run_id=run.id,
         proposals=tuple(_waiting(reader, state)),
         untried=len(state.traffic.proposals("")),
-        refused=tuple(_refused(reader)),
+        refused=tuple(refused(reader)),
     )
 
 
-def _refused(reader: LogReader) -> Iterator[RefusedProposal]:
-    last = dict[str, ProposalSettled | ProposalReviewed]()
-    for event in reader.of(ProposalSettled, ProposalReviewed):
-        assert isinstance(event, ProposalSettled | ProposalReviewed)
-        last[event.memory_id] = event
-    proposed = {each.memory_id: each for each in reader.of(MemoryProposed)}
-    for name, decided in last.items():
-        if decided.verdict in ("refused", "rejected"):
-            first = proposed[name]
-            yield RefusedProposal(memory_id=name, key=first.key, question=first.question, why=decided.reason)
+def refused(reader: LogReader, *, until: int | None = None) -> list[RefusedProposal]:
+    """Return what is out for good, in the order in which it was decided, up to event `until`."""
+    proposed = {each.memory_id: each for each in reader.of(v.MemoryProposed, until=until)}
+    found, key = dict[str, RefusedProposal](), ""
+    for event in reader.of(v.FeedbackGiven, v.MemoryRefused, v.ProposalSettled, v.ProposalReviewed, until=until):
+        match event:
+            case v.FeedbackGiven():
+                key = event.key
+            case v.MemoryRefused():
+                # Of a proposal it comes right after the feedback that made it.
+                by = key if event.what == v.tag_of(v.MemoryProposed) else ""
+                why = f"It holds a question of the split {event.split}, from which nothing may be learned."
+                found[event.memory_id] = RefusedProposal(memory_id=event.memory_id, key=by, question="", why=why)
+            case v.ProposalSettled(verdict="refused") | v.ProposalReviewed(verdict="rejected"):
+                first = proposed[event.memory_id]
+                found[event.memory_id] = RefusedProposal(**shared(first, RefusedProposal), why=event.reason)
+            case v.ProposalSettled() | v.ProposalReviewed():
+                found.pop(event.memory_id, None)
+    return list(found.values())
 
 
 def _waiting(reader: LogReader, state: State) -> Iterator[Waiting]:
-    settled = {each.memory_id: each for each in reader.of(ProposalSettled)}
+    settled = {each.memory_id: each for each in reader.of(v.ProposalSettled)}
     traffic = state.traffic
     verdicts = {each.memory_id: traffic.verdict(each.memory_id) for each in traffic.proposals("waiting", "approved")}
     texts = {text.id: str(text.question) for text in reader.questions()[0]} if verdicts else {}
-    guarded = Guarded(reader.of(SplitCommitted) if verdicts else ())
-    for record in reader.records({MemoryProposed}) if verdicts else ():
+    guarded = Guarded(reader.of(v.SplitCommitted) if verdicts else ())
+    for record in reader.records({v.MemoryProposed}) if verdicts else ():
         event = record.event
-        assert isinstance(event, MemoryProposed)
+        assert isinstance(event, v.MemoryProposed)
         # If two keys proposed the same, the first is shown.
         if not (status := verdicts.pop(event.memory_id, "")):
             continue

@@ -161,7 +161,7 @@ def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_
         before=before,
         repeated=is_repeated,
         benefit=served.records(),
-        stale=served.last.stale if served.last else 0,
+        stale=served.stale,
         form=served.form,
     )
 

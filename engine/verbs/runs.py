@@ -62,8 +62,9 @@ def summarise(run: Run | Path | str, *, prices: Prices | None = None, fs: FileSy
     run = as_run(run)
     try:
         if not run.events:
-            way = f"resume {run.id}" if run.beginning() else f"evolve BENCHMARK --run-id {run.id}"
-            told = f"it ended before its first event; begin it with `mage-es {way}`"
+            again = f"begin it again with the command that you began it with, and --run-id {run.id}"
+            way = f"begin it with `mage-es resume {run.id}`" if run.beginning() else again
+            told = f"it ended before its first event; {way}"
             return RunSummary(run_id=run.id, path=str(run.path), state="empty", problem=told)
         return _summary(run, prices or Prices(), fs)
     except (LogError, PrerequisiteError, OSError) as error:
@@ -116,7 +117,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         exams=exam_rows(run, reader),
         recalled=len(recalled_in(reader, ("fresh", "revisit", "anchor"))),
         benefit=state.benefit.records(),
-        stale=state.benefit.last.stale if state.benefit.last else 0,
+        stale=state.benefit.stale,
         form=state.benefit.form,
     )
 

@@ -23,6 +23,7 @@ from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
+from mage_es.engine.served.floors import is_far
 from mage_es.engine.served.frozen import BundleMember, FrozenRun, bundle_of, evidence_of, freeze, question_of
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.verbs.decorators import blocking, typed
@@ -82,7 +83,7 @@ async def aask(
         require_model("execution", execution)
     model = execution or open_model(world.setting.config.execution, "execution")
     budget = _budget(world, model, limits, prices or Prices())
-    planned = frozen.planned(asked)
+    planned, nearest = frozen.planned_and_nearest(asked)
     client = RetryingClient(model, connections=1, announce=say, spending=budget)
     effects = Effects(
         world.setting, state, {"execution": client}, Sandbox(), record=lambda command: None, searches=world.searches
@@ -96,7 +97,7 @@ async def aask(
         skill=planned.skill,
         bundle=bundle_of(state, without(planned, {move.memory_id for move in moves if isinstance(move, TrimReport)})),
         evidence=evidence_of(state, planned.task_type),
-        far=_far(frozen, planned, asked.question),
+        far=_far(frozen, planned, nearest),
         prompt=next((move.prompt for move in reversed(moves) if isinstance(move, CallReport)), ""),
         reply=reply,
         answer=extract_of(world.benchmark)(reply),
@@ -107,15 +108,15 @@ async def aask(
 ask = blocking(aask)
 
 
-def _far(frozen: FrozenRun, planned: QuestionPlanned, text: str) -> str:
+def _far(frozen: FrozenRun, planned: QuestionPlanned, nearest: float) -> str:
     if not planned.memories or isinstance(frozen.world.embedder, Metered):  # which hundreds of texts would cost
         return ""
-    found = frozen.retrieved(text)
-    if not found.is_far:
+    floor = frozen.floor(planned.task_type)
+    if not is_far(nearest, floor):
         return ""
     return (
-        f"The question is far from all that was learned: the nearest memory has the cosine {found.nearest:.2f}, and "
-        f"one that is about such a question has {found.floor:.2f} or more."
+        f"The question is far from all that was learned: the nearest memory has the cosine {nearest:.2f}, and "
+        f"one that is about such a question has {floor:.2f} or more."
     )
 
 

@@ -34,7 +34,7 @@ from mage_es.engine.worth.memories import others_of, source_of
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import MageError
 from mage_es.events.facts.shapes import shapes_of
-from mage_es.events.log import LogReader
+from mage_es.events.log import Head, LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event
 from mage_es.projections.memory import MemoryRow
@@ -94,7 +94,8 @@ class Viewed:
         self._lock = threading.Lock()
         self._reading = RunReading(run, opened=opened, whole=whole, prices=self._prices, tell=tell)
         self._life, self._reader = self._reading.life, self._reading.reader
-        self.stamp = self._stamp()
+        # What is written meanwhile was not read: the stamp is of the log as it was read, unless it could not be.
+        self.stamp = self._stamp(self._reader.head if self._reader and not self._reading.problem else None)
         self._types = {name: place for place, name in enumerate(self._life.types())}
         self._others = dict(others_of(self._life.state))
         tables, learned, asked = self._life.tables(), self._life.learned, self._life.asked
@@ -120,11 +121,13 @@ class Viewed:
         """Whether subjects' texts are shown, which must not be kept unencrypted anywhere."""
         return self._reader is not None and self._reader.keys is not None
 
-    def _stamp(self) -> str:
-        """Return what identifies the content of a run's log, and of its exams under way."""
+    def _stamp(self, head: Head | None = None) -> str:
+        """Return what identifies the content of a run's log, whose head is read now if not given, and of its exams
+        under way."""
         heads: list[object] = [__version__, self._opened, self._whole]
         try:
-            heads += [LogReader(self.run.log_path).head] if self.run.events else []
+            if head or self.run.events:
+                heads.append(head or LogReader(self.run.log_path).head)
             closed = {exam.opened.exam for exam in self._reading.exams if exam.closed}
             heads += [exam.events for exam in self.run.exams() if exam.path.name not in closed]
             heads += [self.run.reasked.events]

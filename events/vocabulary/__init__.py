@@ -33,7 +33,11 @@ from mage_es.events.vocabulary.parts import *
 from mage_es.events.vocabulary.serving import *
 from mage_es.events.vocabulary.serving import InferenceClosed, InferenceOpened
 
-EVENT_TYPES: dict[str, type[Event]] = {tag_of(cls): cls for cls in Event.__subclasses__()}
+EVENT_TYPES: dict[str, type[Event]] = {
+    tag_of(cls): cls
+    for cls in list(globals().values())
+    if isinstance(cls, type) and issubclass(cls, Event) and cls.__struct_config__.tag
+}
 """Every event type by its stable tag."""
 
 MAGE_ES = Vocabulary(

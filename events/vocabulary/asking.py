@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from mage_es.events.facts.event import Event, Part, SubjectText
-from mage_es.events.vocabulary.parts import LearnedSubjectText, Purpose, Sent, Tier
+from mage_es.events.vocabulary.parts import AboutAsking, AboutCall, AboutTypedAsking, LearnedSubjectText, Sent, Tier
 
 
 class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"):
@@ -50,16 +50,10 @@ class Span(Part, frozen=True, kw_only=True):
     """Where the text comes from, such as a memory's id."""
 
 
-class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
+class QuestionPlanned(AboutTypedAsking, frozen=True, kw_only=True, tag="question.planned"):
     """Everything that was decided about a question before the model saw it."""
 
     # The prompt is with its calls (`Sent`), since a planned question need not be asked.
-    stream: ClassVar[str] = "question/{0.question_id}"
-    iteration: int
-    purpose: Purpose
-    question_id: str
-    task_type: str
-    skill: str
     # Arms with their probabilities, so that an audit can weigh rewards by how likely each arm was.
     search_arm: str
     """Arm drawn by the search bandit."""
@@ -108,19 +102,11 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     does."""
 
 
-class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
+class ModelCalled(AboutCall, frozen=True, kw_only=True, tag="model.called"):
     """A model's reply. (tier, purpose, about, attempt, request_sha256) is the idempotency key within a phase."""
 
     # Of several calls for one question, those before the last have their place in `about`, such as `q17/1`: a resumed
     # run must not mistake one for another.
-    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
-    iteration: int
-    tier: Tier
-    agent: str
-    purpose: str
-    """Why the model was called."""
-    about: str
-    attempt: int
     request_sha256: SubjectText
     model: str
     text: SubjectText
@@ -198,15 +184,9 @@ class EmbeddingCalled(Event, frozen=True, kw_only=True, tag="embedding.called"):
     latency_us: int = 0
 
 
-class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
+class AnswerJudged(AboutTypedAsking, frozen=True, kw_only=True, tag="answer.judged"):
     """The Critic's verdict on an answer."""
 
-    stream: ClassVar[str] = "question/{0.question_id}"
-    iteration: int
-    purpose: Purpose
-    question_id: str
-    task_type: str
-    skill: str
     answer: SubjectText
     """The answer extracted from the reply."""
     # The right answer is not here but beside the log, so that a copy can do without it.
@@ -225,17 +205,11 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     anchor."""
 
 
-class AnswerUndecided(Event, frozen=True, kw_only=True, tag="answer.undecided"):
+class AnswerUndecided(AboutTypedAsking, frozen=True, kw_only=True, tag="answer.undecided"):
     """Neither the rule nor a judge could decide on an answer: it is neither right nor wrong, and teaches nothing."""
 
     # A separate event: whatever learns from verdicts reads `answer.judged`, and so cannot mistake this for a wrong
     # answer.
-    stream: ClassVar[str] = "question/{0.question_id}"
-    iteration: int
-    purpose: Purpose
-    question_id: str
-    task_type: str
-    skill: str
     answer: SubjectText
     """What was read from the reply."""
     problem: SubjectText
@@ -254,17 +228,10 @@ class AnswerCarried(Event, frozen=True, kw_only=True, tag="answer.carried"):
     """The earlier verdict."""
 
 
-class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
+class CallFailed(AboutCall, frozen=True, kw_only=True, tag="call.failed"):
     """An attempt at a call failed. A call of the embedder's tier has no agent, and `about` is as in `embedding/7`."""
 
     # Recorded before the next attempt is made, so `tries` includes the failures of earlier processes.
-    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
-    iteration: int
-    tier: Tier
-    agent: str
-    purpose: str
-    about: str
-    attempt: int
     tries: int
     request_sha256: SubjectText
     model: str
@@ -282,44 +249,27 @@ class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
     """The request; empty for the embedder's tier."""
 
 
-class BundleTrimmed(Event, frozen=True, kw_only=True, tag="bundle.trimmed"):
+class BundleTrimmed(AboutAsking, frozen=True, kw_only=True, tag="bundle.trimmed"):
     """A request did not fit the model's context; it was made again without one memory or principle."""
 
     # That one stays out of every later call for the same question, so the prompt that was answered follows from the
     # plan and all of these events.
-    stream: ClassVar[str] = "question/{0.question_id}"
-    iteration: int
-    purpose: Purpose
-    question_id: str
     about: str
     request_sha256: SubjectText
     memory_id: str
     problem: SubjectText
 
 
-class AnswerUnanswered(Event, frozen=True, kw_only=True, tag="answer.unanswered"):
+class AnswerUnanswered(AboutTypedAsking, frozen=True, kw_only=True, tag="answer.unanswered"):
     """A question got no answer because a call for it failed permanently: neither right nor wrong, and final."""
 
     # A separate event: counted as wrong, a provider's outage would lower the mastery of skills.
-    stream: ClassVar[str] = "question/{0.question_id}"
-    iteration: int
-    purpose: Purpose
-    question_id: str
-    task_type: str
-    skill: str
     problem: SubjectText
 
 
-class ReplyRejected(Event, frozen=True, kw_only=True, tag="reply.rejected"):
+class ReplyRejected(AboutCall, frozen=True, kw_only=True, tag="reply.rejected"):
     """A model's reply did not have the required form. The call itself is a `model.called`."""
 
-    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
-    iteration: int
-    tier: Tier
-    agent: str
-    purpose: str
-    about: str
-    attempt: int
     problem: SubjectText
 
 

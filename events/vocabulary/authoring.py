@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from mage_es.events.facts.event import Event, Part, Phase, SubjectText
-from mage_es.events.vocabulary.parts import LearnedSubjectText, LearnedText, Origin
+from mage_es.events.vocabulary.parts import AboutMemory, LearnedSubjectText, LearnedText, Origin
 
 
 class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):
@@ -71,11 +71,9 @@ class ToolAuthored(Event, frozen=True, kw_only=True, tag="tool.authored"):
     origin: Origin
 
 
-class RetrievalRecipeAuthored(Event, frozen=True, kw_only=True, tag="retrieval_recipe.authored"):
+class RetrievalRecipeAuthored(AboutMemory, frozen=True, kw_only=True, tag="retrieval_recipe.authored"):
     """How to retrieve for questions of a task type: an experience node with outcome `retrieval_recipe`."""
 
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-    memory_id: str
     task_type: str
     skill: str
     query_template: LearnedSubjectText

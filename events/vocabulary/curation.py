@@ -5,37 +5,31 @@ from __future__ import annotations
 from typing import ClassVar
 
 from mage_es.events.facts.event import Event, Part, Phase
-from mage_es.events.vocabulary.parts import LearnedText, Origin
+from mage_es.events.vocabulary.parts import AboutMemory, LearnedText, Origin
 
 
-class MemoryQuarantined(Event, frozen=True, kw_only=True, tag="memory.quarantined"):
+class MemoryQuarantined(AboutMemory, frozen=True, kw_only=True, tag="memory.quarantined"):
     """A memory is kept out of every prompt from here on; it stays stored."""
 
     # Never a deletion, because Theorem 1 requires that the protected memory only grows.
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-    memory_id: str
     reason: str
     """Why it is kept out of prompts."""
     by: str
     """Who decided."""
 
 
-class MemoryReleased(Event, frozen=True, kw_only=True, tag="memory.released"):
+class MemoryReleased(AboutMemory, frozen=True, kw_only=True, tag="memory.released"):
     """A quarantined memory may be retrieved again, unless a newer one has superseded it."""
 
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-    memory_id: str
     reason: str
     """Why it may be retrieved again."""
     by: str
     """Who decided."""
 
 
-class PatternAbstracted(Event, frozen=True, kw_only=True, tag="pattern.abstracted"):
+class PatternAbstracted(AboutMemory, frozen=True, kw_only=True, tag="pattern.abstracted"):
     """A pattern seen in trajectories: an experience node with outcome `abstracted_pattern`."""
 
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-    memory_id: str
     task_type: str
     skill: str
     text: LearnedText
@@ -49,22 +43,18 @@ class PatternAbstracted(Event, frozen=True, kw_only=True, tag="pattern.abstracte
     ordinal: int
 
 
-class PatternSupported(Event, frozen=True, kw_only=True, tag="pattern.supported"):
+class PatternSupported(AboutMemory, frozen=True, kw_only=True, tag="pattern.supported"):
     """More trajectories showed a pattern; totals and confidence are the new ones."""
 
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-    memory_id: str
     # Totals, not increments: a fold only assigns.
     successes: int
     failures: int
     confidence_micro: int
 
 
-class PatternPruned(Event, frozen=True, kw_only=True, tag="pattern.pruned"):
+class PatternPruned(AboutMemory, frozen=True, kw_only=True, tag="pattern.pruned"):
     """A pattern whose confidence fell below the threshold left the graph; only patterns can be pruned."""
 
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-    memory_id: str
     confidence_micro: int
     reason: str
     """Why it left the graph."""

@@ -133,7 +133,8 @@ class AnswerFlipped(Part, frozen=True, kw_only=True):
 
 
 class QuestionsReasked(Event, frozen=True, kw_only=True, tag="questions.reasked"):
-    """Questions were asked again, outside the run, in a separate log: what that cost, and the results."""
+    """Questions were asked again, outside the run, in a separate log: what that cost, and the results. There, each
+    asking begins with one: who asks, and the head before that."""
 
     stream: ClassVar[str] = "reasked"
     verb: str

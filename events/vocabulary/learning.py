@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from mage_es.events.facts.event import EmbeddingBytes, Event, Part, Phase
-from mage_es.events.vocabulary.parts import LearnedSubjectText, Origin, Outcome
+from mage_es.events.vocabulary.parts import AboutMemory, LearnedSubjectText, Origin, Outcome
 
 
 class Step(Part, frozen=True, kw_only=True):
@@ -52,22 +52,18 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     question."""
 
 
-class MemoryReinforced(Event, frozen=True, kw_only=True, tag="memory.reinforced"):
+class MemoryReinforced(AboutMemory, frozen=True, kw_only=True, tag="memory.reinforced"):
     """The same memory occurred again; no second node is made."""
 
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-    memory_id: str
     question_id: str
     count: int
     """How often the memory has occurred, including this time."""
 
 
-class MemorySuperseded(Event, frozen=True, kw_only=True, tag="memory.superseded"):
+class MemorySuperseded(AboutMemory, frozen=True, kw_only=True, tag="memory.superseded"):
     """A newer memory replaces an older one in retrieval; the older one stays stored."""
 
     # An event about the older memory, because stored facts are never edited.
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-    memory_id: str
     by: str
     """Id of the newer memory."""
 

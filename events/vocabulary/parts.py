@@ -1,12 +1,12 @@
-"""What many events of a run share: value parts, and the fixed words of some fields."""
+"""What many events of a run share: what they are about, value parts, and the fixed words of some fields."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
-from mage_es.events.facts.event import Part, SubjectText
+from mage_es.events.facts.event import Event, Part, SubjectText
 
 # Rewards and posteriors are integers in millionths (`_micro`): sums of integers do not depend on order.
 MICRO = 1_000_000
@@ -49,3 +49,39 @@ class Sent(Part, frozen=True, kw_only=True):
     """Number of the first of `texts`; 0 for none."""
     texts: tuple[SubjectText, ...] = ()
     """The texts that are new in the log; their numbers are consecutive."""
+
+
+class AboutAsking(Event, frozen=True, kw_only=True):
+    """A fact about a question that is asked in an iteration, and why."""
+
+    stream: ClassVar[str] = "question/{0.question_id}"
+    iteration: int
+    purpose: Purpose
+    question_id: str
+
+
+class AboutTypedAsking(AboutAsking, frozen=True, kw_only=True):
+    """The same, with what the question counts as."""
+
+    task_type: str
+    skill: str
+
+
+class AboutCall(Event, frozen=True, kw_only=True):
+    """A fact about a call of a model, by its place among the calls of an iteration."""
+
+    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
+    iteration: int
+    tier: Tier
+    agent: str
+    purpose: str
+    """Why the model was called."""
+    about: str
+    attempt: int
+
+
+class AboutMemory(Event, frozen=True, kw_only=True):
+    """A fact about a memory, or about anything else learned that has an id."""
+
+    stream: ClassVar[str] = "memory/{0.memory_id}"
+    memory_id: str

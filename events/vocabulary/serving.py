@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from mage_es.events.facts.event import EmbeddingBytes, Event, Part
-from mage_es.events.vocabulary.parts import LearnedText, Origin
+from mage_es.events.vocabulary.parts import AboutMemory, LearnedText, Origin
 
 RequestShape = Literal["chat", "responses", "messages", "search"]
 Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none", "bare", "searched"]
@@ -174,11 +174,9 @@ class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
     """Why a demonstration does not propose a memory; empty if it does."""
 
 
-class MemoryProposed(Event, frozen=True, kw_only=True, tag="memory.proposed"):
+class MemoryProposed(AboutMemory, frozen=True, kw_only=True, tag="memory.proposed"):
     """A memory that feedback would make. It reaches no prompt before it is published."""
 
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-    memory_id: str
     feedback: str
     """The demonstration that it is made from."""
     key: str
@@ -213,11 +211,9 @@ class AnchorTrial(Part, frozen=True, kw_only=True):
     """Whether it was answered right now."""
 
 
-class ProposalSettled(Event, frozen=True, kw_only=True, tag="proposal.settled"):
+class ProposalSettled(AboutMemory, frozen=True, kw_only=True, tag="proposal.settled"):
     """What a publish decided about a proposal: a memory, nothing, or a question to a person."""
 
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-    memory_id: str
     iteration: int
     verdict: Literal["published", "refused", "waiting"]
     """`published`: it is in use. `refused`: it never will be. `waiting`: it is in quarantine until it is reviewed."""
@@ -229,11 +225,9 @@ class ProposalSettled(Event, frozen=True, kw_only=True, tag="proposal.settled"):
     """The anchors that were asked with it in their prompt, and the nearest of the others, the nearest first."""
 
 
-class ProposalReviewed(Event, frozen=True, kw_only=True, tag="proposal.reviewed"):
+class ProposalReviewed(AboutMemory, frozen=True, kw_only=True, tag="proposal.reviewed"):
     """A person decided on a proposal that no anchor could judge."""
 
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-    memory_id: str
     verdict: Literal["approved", "rejected"]
     """`approved`: the next publish takes it into use, if the guard passes it. `rejected`: it never will be."""
     reason: str

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from mage_es.cli.output import clean
-from mage_es.cli.progress import EVERY, ProgressDisplay, TimeLeft, describe, duration
+from mage_es.cli.progress import ENOUGH, EVERY, ProgressDisplay, TimeLeft, describe, duration
 from mage_es.engine.run.runtime import ProgressNote
 from tests.cli.conftest import Command
 
@@ -62,17 +62,30 @@ def test_the_time_left_is_in_proportion_to_what_this_process_did() -> None:
     estimate = TimeLeft()
     resumed = replaced(iteration=5, phase="plan", done=0, total=0)
     assert estimate.seconds_left(resumed, now=100.0) is None
-    assert estimate.seconds_left(replaced(iteration=6, done=100), now=120.0) == pytest.approx(30.0)
+    assert estimate.seconds_left(replaced(iteration=6, done=100), now=180.0) == pytest.approx(120.0)
 
 
-def test_anchors_are_work_as_well_and_count_from_the_first_iteration_on() -> None:
+def test_nothing_is_said_of_the_time_left_in_the_first_minute_nor_in_the_first_iteration() -> None:
     estimate = TimeLeft()
-    assert estimate.seconds_left(replaced(iteration=-1, phase="snapshot", done=100), now=50.0) is None
+    assert estimate.seconds_left(replaced(iteration=-1, phase="snapshot", done=100), now=0.0) is None
+    assert estimate.seconds_left(replaced(iteration=0, done=0), now=600.0) is None
+    assert estimate.seconds_left(replaced(iteration=0, done=100), now=900.0) is None, "of how many, with the anchors?"
+    assert estimate.seconds_left(replaced(iteration=0, phase="snapshot", done=100), now=1000.0) is None
+    assert estimate.seconds_left(replaced(iteration=1, phase="plan", done=0, total=0), now=1000.0) == pytest.approx(
+        9 * 400.0
+    ), "the opening, which took ten minutes, comes once"
+    quick = TimeLeft()
+    for done, now in ((0, 0.0), (50, 10.0), (80, ENOUGH - 1)):
+        assert quick.seconds_left(replaced(iteration=-1, phase="exam", done=done), now=now) is None
+
+
+def test_anchors_are_work_as_well() -> None:
+    estimate = TimeLeft()
     assert estimate.seconds_left(replaced(iteration=0, phase="plan", done=0, total=0), now=60.0) is None
-    assert estimate.seconds_left(replaced(iteration=0, done=100), now=70.0) == pytest.approx(380.0)  # a half of a tenth
+    assert estimate.seconds_left(replaced(iteration=0, done=100), now=70.0) is None
     last = replaced(iteration=9, phase="snapshot", done=50)
-    assert estimate.seconds_left(last, now=440.0) == pytest.approx(10.0)
-    assert estimate.seconds_left(msgspec.structs.replace(last, done=100), now=450.0) is None
+    assert estimate.seconds_left(last, now=450.0) == pytest.approx(10.0)
+    assert estimate.seconds_left(msgspec.structs.replace(last, done=100), now=460.0) is None
 
 
 def test_the_time_left_is_that_of_the_run_at_work_of_several() -> None:
@@ -82,9 +95,8 @@ def test_the_time_left_is_that_of_the_run_at_work_of_several() -> None:
     assert estimate.seconds_left(msgspec.structs.replace(exam, done=99), now=990.0) == pytest.approx(10.0)
     other = replaced(run_id="r2", iteration=0, phase="plan", done=0, total=0)
     assert estimate.seconds_left(other, now=1000.0) is None
-    assert estimate.seconds_left(replaced(run_id="r2", iteration=5, phase="plan", done=0), now=1050.0) == pytest.approx(
-        50.0
-    )
+    half = replaced(run_id="r2", iteration=5, phase="plan", done=0)
+    assert estimate.seconds_left(half, now=1100.0) == pytest.approx(100.0)
 
 
 def test_the_next_of_several_runs_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,7 +122,7 @@ def test_an_exam_is_the_whole_of_its_own_work() -> None:
     estimate = TimeLeft()
     exam = replaced(iteration=-1, phase="exam", done=0)
     assert estimate.seconds_left(exam, now=0.0) is None
-    assert estimate.seconds_left(replaced(iteration=-1, phase="exam", done=25), now=5.0) == pytest.approx(15.0)
+    assert estimate.seconds_left(replaced(iteration=-1, phase="exam", done=25), now=75.0) == pytest.approx(225.0)
     assert describe(exam, None).startswith("exam 0/100")
 
 

@@ -9,7 +9,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, shortened
-from mage_es.cli.paying import ASKING, YesOption, priced, require_agreement, require_price
+from mage_es.cli.paying import ASKING, YesOption, pay, priced
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
@@ -54,10 +54,7 @@ def bisect(
     which: dict[str, Any] = {"question": question, "good": good, "bad": bad, "data_dir": settings.data_dir}
     if question and not metric:
         price = bisect_price(found, **which, prices=settings.prices())
-        require_price(settings, price)
-        out.say(priced(price, "at most", "judging by the run's questions"))
-        if price.questions:
-            require_agreement(settings, yes=yes)
+        pay(price, priced(price, "at most", "judging by the run's questions"), out, settings, yes=yes)
     with repeatable(out, settings) as runtime:
         report = find(found, metric=metric, **which, runtime=runtime)
     pieces = _of_metric(report) if metric else _of_question(report)

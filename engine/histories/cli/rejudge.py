@@ -10,7 +10,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, percent, shortened
-from mage_es.cli.paying import ASKING, YesOption, judging, require_agreement, require_price
+from mage_es.cli.paying import ASKING, YesOption, judging, pay
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
@@ -58,10 +58,7 @@ def rejudge(
     found, model = settings.find_run(run), open_model(judge, "judge") if judge else None
     if model:
         price = rejudge_price(found, judge=model, exam=exam, data_dir=settings.data_dir, prices=settings.prices())
-        require_price(settings, price, "judge")
-        out.say(judging(price))
-        if price.questions:
-            require_agreement(settings, yes=yes)
+        pay(price, judging(price), out, settings, yes=yes, tier="judge")
     else:
         out.say("Computed from the record: no model is called.")
     with repeatable(out, settings) as runtime:

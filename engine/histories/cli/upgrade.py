@@ -10,7 +10,7 @@ import typer
 
 from mage_es.cli.options import FromAtOption, RunArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable, counted, percent
-from mage_es.cli.paying import ASKING, YesOption, require_agreement
+from mage_es.cli.paying import AGAIN, ASKING, YesOption, dollars, require_agreement
 from mage_es.cli.session import repeatable, serving
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS, benefit
@@ -80,7 +80,9 @@ def upgrade(
     with repeatable(out, settings) as runtime:
         config = _config(settings, begun)
         report = take(found, **what, at=at, config=config, data_dir=settings.data_dir, runtime=runtime)
-    out.report(report, standings(report), benefit(report.benefit), memories(report), "\n".join(verdict(report)))
+    out.report(
+        report, standings(report), benefit(report.benefit, report.stale), memories(report), "\n".join(verdict(report))
+    )
     right = {each.is_bare: each.correct for each in report.standings if each.execution == report.execution}
     if right[False] > right[True]:
         out.next(serving(settings, report.run_id, report.execution))
@@ -97,13 +99,13 @@ def priced(price: UpgradePrice) -> str:
     """Return one sentence on what an upgrade will cost, and for what."""
     if price.calls == price.made:
         return f"{price.run_id} is complete: no model is called."
-    usd = "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
     time = "" if price.minutes is None else f", {price.minutes:.0f} min at the pace of {price.paced_by}"
-    made = f", {price.made} of them made" if price.made else ""
+    made, whose = (f", {price.made} of them made", "those so far") if price.made else ("", "the old model")
     return (
         f"About {counted(price.calls, 'call')} of {price.execution}{made}: {price.sample} recorded questions, "
         f"{price.anchors} anchors and {price.questions} questions of an exam, each with what was learned and bare; "
-        f"{price.input_tokens} tokens in and {price.output_tokens} out, as the old model took them; {usd}{time}."
+        f"{price.input_tokens} tokens in and {price.output_tokens} out, as {whose} took them; "
+        f"{dollars(price)}{time}. {AGAIN}"
     )
 
 

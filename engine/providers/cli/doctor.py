@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -51,13 +51,12 @@ def doctor(
     answer found in it, is it one of the labels or in the form that was asked for, and right? Exits with 4 if a run
     could not start, or no answer came. What a run costs is told by evolve --dry-run.
     """
-    from mage_es.engine.providers.doctor import asked, diagnose
+    from mage_es.engine.providers.doctor import diagnose
     from mage_es.engine.run.directory import clock
 
     config = settings.config(benchmark="wordmath")
-    if calls and (remote := asked(config)):
-        out.say(f"Asking {', '.join(remote)}: a run's first prompts, which may take minutes (--no-calls skips it).\n")
-    found = diagnose(config, runs_dir=settings.runs_dir, data_dir=settings.data_dir, now=clock(), calls=calls)
+    where: dict[str, Any] = {"runs_dir": settings.runs_dir, "data_dir": settings.data_dir}
+    found = diagnose(config, **where, now=clock(), calls=calls, say=out.say)
     named = settings.entries["benchmark"].value
     tasks = found.tasks if named else None
     rows = [(check.name, _WORDS[check.state], check.detail) for check in found.checks]

@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import ASKING, YesOption, priced, require_agreement, require_price
+from mage_es.cli.paying import ASKING, YesOption, pay, priced
 from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.session import watched
 from mage_es.cli.settings import Settings
@@ -44,10 +44,7 @@ def publish(
 
     found, progress = settings.find_run(run), ProgressDisplay(is_publish=True)
     price = publish_price(found, data_dir=settings.data_dir, prices=settings.prices(), execution=model)
-    require_price(settings, price)
-    out.say(priced(price, "of anchors at most", "judging by earlier anchors"))
-    if price.questions:
-        require_agreement(settings, yes=yes)
+    pay(price, priced(price, "of anchors at most", "judging by earlier anchors"), out, settings, yes=yes)
     again = f"Everything recorded is kept. Go on with: {settings.again('publish', found.id, '--yes')}"
     try:
         with watched(out, settings, progress, way_back=lambda: again) as runtime:

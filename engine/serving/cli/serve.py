@@ -71,20 +71,21 @@ def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:
 
         out.say(HASH_WORDS)
     for each in report.runs:
-        out.say(_benefit(each.benefit))
+        out.say(_benefit(each.benefit, each.stale))
     out.next(
         f"OPENAI_BASE_URL={report.address}/v1 or ANTHROPIC_BASE_URL={report.address} for your application",
         f"curl {report.address}/healthz",
     )
 
 
-def _benefit(records: Sequence[Paired]) -> str:
+def _benefit(records: Sequence[Paired], stale: int) -> str:
     """Return what each task type is served, one line for each."""
-    table = benefit(records)
+    table = benefit(records, stale)
     if isinstance(table, str):
         return table
-    return "\n".join(
+    rows = (
         f"{name}: {learned} right with what was learned, {bare} with the bare prompt ({won} won, {lost} lost): "
         f"{served} is served"
         for name, learned, bare, won, lost, served, _ in table.rows
     )
+    return "\n".join([*([f"{table.title}:"] if stale else []), *rows])

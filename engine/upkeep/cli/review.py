@@ -40,7 +40,10 @@ def review(
         f"Proposals to {found.run_id}: {len(waiting)} waiting, {approved} approved, {found.untried} not tried yet, "
         f"{len(found.refused)} refused."
     )
-    rows = [(each.memory_id[:ID_DIGITS], each.key or "-", each.why, _line(each.question)) for each in found.refused]
+    rows = [
+        (each.memory_id[:ID_DIGITS], each.key or "-", each.why, _line(each.question) or "not on record")
+        for each in found.refused
+    ]
     refused = [TextTable("Refused, for good", ("id", "key", "why", "question"), rows)] if rows else []
     out.report(found, *(_waiting(each, whole=whole) for each in found.proposals), *refused, told)
     if waiting:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -10,10 +12,12 @@ import pytest
 
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.histories.fork import fork
+from mage_es.engine.histories.merge import merge
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
+from mage_es.engine.verbs.runs import summarise
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Digest, IterationClosed, ModelCalled, RunStarted
@@ -100,3 +104,43 @@ def test_settings_and_a_moment_within_an_iteration(parent: Run) -> None:
     shutil.rmtree(Path(report.path) / "log" / "past")
     with pytest.raises(LogDamaged, match="is missing, the log that branch continues"):
         fold(LogReader(Path(report.path) / "log"))
+
+
+ENDED = """
+import os, sys
+from pathlib import Path
+
+def end(name: str, given: tuple) -> None:
+    if name == "open" and str(given[0]).startswith(branch + "/log/") and os.path.exists(branch + "/log/FORMAT"):
+        os._exit(9)
+
+verb, *runs, branch = sys.argv[1:]
+if verb == "fork":
+    from mage_es.engine.histories.fork import fork
+    sys.addaudithook(end)
+    fork(Path(runs[0]), run_id=Path(branch).name)
+else:
+    from mage_es.engine.histories.merge import merge
+    sys.addaudithook(end)
+    merge(Path(runs[0]), Path(runs[1]), run_id=Path(branch).name)
+"""
+
+
+def ended(verb: str, *runs: Run, branch: Path) -> Run:
+    """Return a run whose process was ended before the run's first event."""
+    words = [verb, *(str(run.path) for run in runs), str(branch)]
+    assert subprocess.run([sys.executable, "-c", ENDED, *words], check=False).returncode == 9
+    run = Run(branch.name, branch)
+    assert branch.is_dir() and not run.events
+    return run
+
+
+def test_one_that_was_killed_before_its_first_event_is_begun_by_what_the_list_of_runs_says(parent: Run) -> None:
+    branch = ended("fork", parent, branch=parent.path.parent / "branch")
+    assert "`mage-es resume branch`" in summarise(branch).problem
+    assert resume(branch, config=None).state == "finished" and not branch.beginning_path.exists()
+    begun = inheritance(LogReader(branch.log_path))
+    assert begun and begun.parent == "small" and verify(branch).ok
+    merged = ended("merge", parent, branch, branch=parent.path.parent / "merged")
+    assert "with the command that you began it with, and --run-id merged" in summarise(merged).problem
+    assert merge(parent, branch, run_id="merged").memories

@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 
 import mage_es
+from mage_es.cli.paying import judging
 from mage_es.engine.askings.agreement import kappa
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.histories.rejudge import rejudge, rejudge_price
-from mage_es.engine.run.directory import Run
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.world import state_of
-from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.seams.model import MAX_TOKENS, Completion, Model, Request
 from mage_es.engine.upkeep.erase import erase
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError
-from mage_es.events.log import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionsReasked
 from tests.engine.pears import Echo, in_clear, models_with, stopped
 from tests.engine.viewing.test_chunks import index_of
@@ -202,3 +204,66 @@ def test_what_a_judge_saw_of_a_subject_is_sealed_and_goes_with_its_key(tmp_path:
     erase(run, subject="customer-1")
     later = rejudge(run, judge=Odd())
     assert later.made == 0 and later.erased > 0 and later.total + later.erased == report.total and verify(run).ok
+
+
+def test_a_second_judge_is_asked_the_same_and_its_own_opinions_count(run: Run) -> None:
+    class Kind(Odd):
+        name = "test/kind"
+
+        async def complete(self, request: Request) -> Completion:
+            await super().complete(request)
+            return said('{"score": 1.0, "reason": "why not"}')
+
+    first, kind = rejudge(run, judge=Odd()), Kind()
+    second = rejudge(run, judge=kind)
+    assert first.now < second.now == second.total and len(kind.asked) == second.made == first.made
+    assert rejudge(run, judge=Kind()).made == 0 and verify(run).ok
+
+
+def test_what_was_asked_while_another_process_wrote_the_run_is_named_later_by_who_asked(run: Run) -> None:
+    class Other(Odd):
+        name = "test/other"
+
+    with Log.open(run.log_path, clock=clock):
+        first = rejudge(run, judge=Odd())
+    assert first.made and not [*LogReader(run.log_path).of(QuestionsReasked)]
+    with Log.open(run.log_path, clock=clock), pytest.raises(Interrupted):
+        rejudge(run, judge=Other(), runtime=mage_es.Runtime(limits=mage_es.Limits(max_calls=3)))
+    asked = mage_es.effect(run, reask=True)
+    named = [(event.verb, event.calls) for event in LogReader(run.log_path).of(QuestionsReasked)]
+    assert named == [("rejudge", first.made), ("rejudge", 3), ("effect", asked.made)] and asked.made and verify(run).ok
+
+
+def test_the_price_of_a_judge_is_by_what_it_took_so_far_second_askings_included(run: Run) -> None:
+    class Long(Odd):
+        name = "test/long"
+
+        async def complete(self, request: Request) -> Completion:
+            reply, is_second = await super().complete(request), request.max_tokens > MAX_TOKENS
+            stop = "end" if is_second else "length"
+            return Completion(
+                text=reply.text if is_second else "Let me think", input_tokens=700, output_tokens=4100, stop_reason=stop
+            )
+
+    first = rejudge_price(run, judge=Long())
+    with pytest.raises(BudgetReached):
+        rejudge(run, judge=Long(), runtime=mage_es.Runtime(workers=1, limits=mage_es.Limits(max_calls=8)))
+    price, judge = rejudge_price(run, judge=Long()), Long()
+    report = rejudge(run, judge=judge)
+    assert (first.calls, first.output_tokens) == (price.questions + 4, 80 * first.calls), "unknown before it is asked"
+    assert (price.calls, price.input_tokens, price.output_tokens) == (
+        report.made,
+        700 * report.made,
+        4100 * report.made,
+    )
+    assert report.made == 2 * price.questions and "as those judged so far did" in judging(price)
+    assert "by the length of the prompts" in judging(first) and "asked for again" in judging(first)
+
+
+def test_a_judge_that_is_told_to_think_is_dearer(run: Run) -> None:
+    quick, slow = (
+        open_model(f"openai/m?base_url=http://127.0.0.1:9/v1{more}", "judge") for more in ("", "&thinking=on")
+    )
+    one, other = rejudge_price(run, judge=quick), rejudge_price(run, judge=slow)
+    assert other.output_tokens > 10 * one.output_tokens and one.minutes is None
+    assert one.input_tokens > 150 * one.calls, "with the form of the reply"

@@ -18,11 +18,13 @@ from mage_es.engine.histories.cli.upgrade import priced, verdict
 from mage_es.engine.histories.upgrade import upgrade, upgrade_price
 from mage_es.engine.histories.upgrade_report import UpgradeReport
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.pricing import Price, Prices
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.run.world import first_event, state_of
+from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
@@ -42,6 +44,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
     RecallCompared,
     Record,
+    SplitCommitted,
 )
 from mage_es.projections.fold import State
 from tests.engine.forgery import forged
@@ -331,9 +334,12 @@ def test_as_long_as_something_is_left_to_ask_the_price_is_not_nothing(old: Run) 
     price = upgrade_price(old, execution=learner.name, sample=8)
     assert (
         price.made > 2 * (8 + 6 + 12)
-        and price.calls == price.made + 1
+        and price.calls > price.made
         and f"{price.made} of them made" in priced(price)
+        and "as those so far took them" in priced(price)
     )
+    report = upgrade(old, execution=learner, sample=8)
+    assert 0.8 * report.calls < price.calls < 1.2 * report.calls, "by the second askings of the first half"
 
 
 def test_the_pace_of_the_new_model_is_that_of_its_newest_run(old: Run) -> None:
@@ -427,3 +433,45 @@ def test_the_control_bare_shows_nothing_that_was_learned(old: Run) -> None:
     assert (bare.bare, bare.total, bare.controlled) == (12, 12, 0) and bare.beside
     assert bare.correct == examine(old, at="start", execution=Imitator()).correct < with_memories.correct
     assert bare.beside.correct == with_memories.correct and verify(old).ok
+
+
+def test_an_anchor_that_got_no_second_answer_is_said_to_be_stale(old: Run) -> None:
+    anchors = next(each for each in LogReader(old.log_path).of(SplitCommitted) if each.split == "anchors")
+    texts = {each.id: each.question for each in LogReader(old.log_path).questions()[0]}
+    refused = next(texts[name] for name in texts if question_hash(normalise(texts[name])) in anchors.question_hashes)
+
+    class Picky(Successor):
+        async def complete(self, request: Request) -> Completion:
+            if refused in request.messages[-1] and len(request.messages) > 1:
+                raise ModelFault(Fault("rejected", "not this one"))
+            return await super().complete(request)
+
+    report = upgrade(old, execution=Picky(), sample=8)
+    assert report.stale == 1 and verify(child_of(old, report.run_id)).ok
+
+
+def test_the_price_has_the_judges_calls(tmp_path: Path) -> None:
+    class Judge:
+        name = "test/judge"
+
+        async def complete(self, request: Request) -> Completion:
+            return Completion(text='{"score": 1.0, "reason": "so it is"}', input_tokens=3000, output_tokens=9)
+
+    rows = [
+        f"{thing} of {place} {hue}?,amber tree" for thing in THINGS for place in "ABC" for hue in ("red", "dun", "jet")
+    ]
+    (tmp_path / "gone.csv").write_text("\n".join(["question,answer", *rows]) + "\n")
+    own = Config(
+        benchmark=f"tasks/{tmp_path}/gone.csv?scorer=judge",
+        judge="test/judge",
+        held_out=4,
+        anchors=4,
+        pool=8,
+        iterations=1,
+    )
+    evolve(own, runs_dir=tmp_path, run_id="judged", models=taught(Stubborn())._replace(judge=Judge()))
+    run = find_run(tmp_path, "judged")
+    price = upgrade_price(run, execution="test/successor", sample=4)
+    report = upgrade(run, execution=Misled(), judge=Judge(), sample=4)
+    assert 0.8 * report.calls < price.calls < 1.2 * report.calls and price.calls > 1.5 * 2 * (4 + price.anchors + 4)
+    assert price.input_tokens > 3000 * price.calls / 3

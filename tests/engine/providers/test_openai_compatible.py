@@ -386,6 +386,18 @@ def test_a_stream_that_repeats_itself_is_hung_up_on_at_the_same_place_however_it
     assert (thought.text, thought.stop_reason) == ("", "loop")
 
 
+@pytest.mark.parametrize("kind", ["content", "tool"])
+@pytest.mark.parametrize("looping", ["The answer is 8. ", "\n"])
+def test_a_typed_reply_that_repeats_itself_is_ended_long_before_its_limit(kind: str, looping: str) -> None:
+    text = '{"score": 0.5, "reason": "' + looping * 9000
+    call = {"index": 0, "function": {"name": "reply", "arguments": text}}
+    sent = streamed(choice({"content": text} if kind == "content" else {"tool_calls": [call]}))
+    request = Request(prompt="?", reply_schema='{"type": "object", "properties": {}}')
+    with hostile(lambda said: Reply(200, sent, {"content-type": "text/event-stream"})) as url:
+        reply = ask(model(f"{url}/v1", f"&stream=on&structured={'tool' if kind == 'tool' else 'json_schema'}"), request)
+    assert (reply.text, reason_of(reply)) == (text[:1000], "looped")
+
+
 def streamed(*pieces: object) -> bytes:
     return b"".join(b"data: " + msgspec.json.encode(piece) + b"\n\n" for piece in pieces) + b"data: [DONE]\n\n"
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mage_es.engine.benchmarks.registry import with_own_models
@@ -15,6 +17,7 @@ from mage_es.engine.providers.doctor import DoctorCheck, FirstPrompt, first_prom
 from mage_es.engine.seams.model import Request
 from mage_es.engine.verbs.data import tasks_of
 from tests.engine.providers.provider import provider
+from tests.engine.study.test_ring import THINGS
 from tests.hostile.server import Reply, Respond, Said, completion, embedding, failure, hostile, message
 
 CONFIG = Config(benchmark="wordmath")
@@ -311,6 +314,37 @@ def test_nobody_is_asked_where_no_calls_are_wanted() -> None:
         asked = diagnosed(execution=spec, embedder=spec)
     assert paths.count("/v1/models") == 1 and paths.count("/v1/chat/completions") == 3
     assert asked["execution endpoint"].state == "ok" and "36 dimensions" in asked["embedder"].detail
+
+
+def test_guidance_that_a_run_would_never_ask_is_not_tried_and_it_is_said_why(tmp_path: Path) -> None:
+    rows = [f"Ticket {n}: the {thing} is gone,{label},tickets" for n in range(9) for thing, label in THINGS.items()]
+    (tmp_path / "tickets.csv").write_text("\n".join(["question,answer,task_type", *rows]) + "\n")
+    labels = ",".join(THINGS.values())
+    paths = list[str]()
+
+    def counting(said: Said) -> Reply:
+        paths.append(said.path)
+        return healthy(said)
+
+    with hostile(counting) as url:
+        config = Config(
+            benchmark=f"tasks/{tmp_path}/tickets.csv?scorer=choice&labels={labels}",
+            execution="builtin/reference",
+            guidance=f"openai/exec?base_url={url}/v1",
+            held_out=4,
+            anchors=4,
+        )
+        told, begun = tried(config)
+        assert (begun, paths) == ([], []) and "never asks it: nothing would read what it writes" in told.detail
+        told, begun = tried(msgspec.structs.replace(config, prompt_refinement=True))
+        assert "Asking openai/exec: " in begun[0] and "/v1/chat/completions" in paths and "never" not in told.detail
+
+
+def tried(config: Config) -> tuple[DoctorCheck, list[str]]:
+    """Return what is said of the guidance model, and what is announced before."""
+    begun = list[str]()
+    found = doctor.diagnose(config, runs_dir=Path("runs"), data_dir=None, now=1, say=begun.append)
+    return next(each for each in found.checks if each.name == "guidance model"), begun
 
 
 def test_embedded_models_are_asked_nothing() -> None:

@@ -51,6 +51,12 @@ def test_the_same_over_and_over_is_a_loop_wherever_it_is_cut(text: str) -> None:
     assert not is_looping(f"{text}\nThen x = 3, and that is it.")
 
 
+@pytest.mark.parametrize("blank", ["\n", " ", "\r\n", "\t"])
+def test_an_ending_of_blanks_alone_is_a_loop(blank: str) -> None:
+    assert is_looping('{"score": 1,' + blank * 400) and not is_looping('{"score": 1,' + blank * 40)
+    assert not is_looping('{"score": 1,' + blank * 400 + '"reason": ')
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -117,7 +117,8 @@ def test_what_a_client_sends_fills_no_memory_and_the_end_of_a_long_turn_is_looke
     with pytest.raises(UsageError, match="X-Session-Id has 129 characters"):
         live.prepare(said(QUESTION), "chat", session="x" * 129)
     short = live.prepare(said(QUESTION), "chat").opened
-    long = live.prepare(said("." * 100_000 + QUESTION)._replace(model="m" * 10_000), "chat").opened
+    turn = said("." * 100_000 + QUESTION)._replace(model="m" * 10_000)
+    long = live.prepare(turn, "chat", task_type=short.task_type).opened
     assert long.memories == short.memories != () and len(long.model) == 128
 
 

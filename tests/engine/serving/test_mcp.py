@@ -231,7 +231,7 @@ def test_where_a_metric_ranks_the_cases_a_search_tells_cosines_and_the_kind_is_k
     for name in frozen.world.setting.held_out:
         question = frozen.world.questions[name].question
         found, told = got(called(shown, "search_memory", {"query": question})), frozen.bundle(question)
-        assert found["memories"][0]["memory_id"] == told.memories[0].memory_id
+        assert told.reason or found["memories"][0]["memory_id"] == told.memories[0].memory_id
         is_said_far = found["evidence"].startswith("No memory reaches"), bool(ask(labelled, question).far)
         assert is_said_far == (bool(told.reason), bool(told.reason))
         assert ("those below the floor count" in found["evidence"]) == (not told.reason)

@@ -21,7 +21,7 @@ from mage_es.engine.courses import begin as begin_course
 from mage_es.engine.rules.prompt import QUESTION as HEADING
 from mage_es.engine.rules.prompt import headed
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.run.world import state_of
 from mage_es.engine.served.notes import NoteBounds, in_order, note_of
 from mage_es.engine.serving.checks import check_injections
@@ -33,9 +33,10 @@ from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.upkeep.review import review
 from mage_es.engine.verbs.evolve import evolve_price
 from mage_es.engine.verbs.exam import examine
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import Appended, Log, LogReader
 from mage_es.events.vocabulary import (
+    AnswerJudged,
     BanditUpdated,
     Event,
     InferenceOpened,
@@ -311,3 +312,26 @@ def killing(*, after: int) -> Iterator[None]:
 
     with patch.object(Log, "append", appended):
         yield
+
+
+@pytest.mark.parametrize("rounds", [0.5, 1.5])
+def test_what_a_stopped_publish_has_asked_is_not_in_the_price_of_going_on(
+    labelled: Run, tmp_path: Path, rounds: float
+) -> None:
+    live = LiveRun.open(labelled, runs_dir=tmp_path, name="stopped", learn="propose", holdback=0)
+    live.submit(asked := live.prepare(said(QUESTION), "chat")).result()
+    about = Feedback(metric="good", value={"answer": "4"}, idempotency_key="1", inference_id=asked.opened.inference)
+    asyncio.run(live.give_feedback(about))
+    live.close()
+    whole, began = publish_price(live.run), next(s for s, _ in LogReader(live.run.log_path).numbered(ServingStarted))
+    half = Limits(max_calls=round(rounds * LABELS.anchors))
+    with pytest.raises(BudgetReached):
+        publish(live.run, runtime=Runtime(workers=1, limits=half))
+    own = LogReader(live.run.log_path).of(AnswerJudged, since=began)
+    done = sum(each.purpose in ("anchor", "bare") for each in own)
+    left = publish_price(live.run)
+    assert done > 0 and left.questions == whole.questions - done == 3 * LABELS.anchors - done
+    before = LogReader(live.run.log_path).head.seq
+    publish(live.run, runtime=Runtime(limits=Limits(max_calls=999)))
+    now = [each for each in LogReader(live.run.log_path).of(AnswerJudged, since=before) if each.purpose != "exam"]
+    assert len(now) <= left.questions and publish_price(live.run).questions == 0

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.served.tenants import Key, KeyRing
@@ -28,6 +29,7 @@ from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import called, shown_by
 from mage_es.engine.serving.publish import publish
 from mage_es.engine.serving.rules.trials import LEAST
+from mage_es.engine.upkeep.memory import curate, memory
 from mage_es.engine.upkeep.review import review
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
@@ -284,3 +286,24 @@ def test_anchors_that_saw_a_text_and_lost_nothing_let_it_pass_without_a_person(t
         forged(live.run.log_path, tmp_path / str(place), change)
         [check] = check_proposals(LogReader(tmp_path / str(place)))
         assert not check.ok and told in check.detail and check.seq
+
+
+def test_what_the_leak_guard_refused_is_listed_and_asking_for_it_says_so(clients: Clients) -> None:
+    run = clients.live.run
+    held_out = next(
+        q for q in all_questions(clients.live.world.benchmark) if q.id in clients.live.world.setting.held_out
+    )
+    told = clients.plant("mallory", held_out.question, PLANTED)
+    assert "keeps for its exams" in told["unused"]
+    untried = clients.plant("mallory", QUESTION, PLANTED)["memory_id"]
+    [refused] = review(run).refused
+    assert (refused.key, refused.question) == ("mallory", "") and "of the split held_out" in refused.why
+    with pytest.raises(
+        UsageError, match=f"{refused.memory_id} is not in the memory .* was refused for good: .* held_out"
+    ):
+        memory(run, refused.memory_id[:8], at="latest")
+    with pytest.raises(UsageError, match="was proposed; `mage-es publish"):
+        memory(run, untried, at="latest")
+    clients.live.close()
+    with pytest.raises(UsageError, match="was refused for good"):
+        curate(run, refused.memory_id, action="approve", reason="read")

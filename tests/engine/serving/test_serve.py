@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.served import Serving
+from mage_es.engine.serving.cli.serve import _benefit
 from mage_es.engine.serving.serve import ServeReport, aserve, serve
 from mage_es.engine.serving.server import listening
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
@@ -157,6 +158,20 @@ def test_what_it_begins_with_is_said_before_anything_is_served(parent: Run) -> N
         with pytest.raises(UsageError, match="is not the plain address") as told:
             serve(str(parent.path), Serving(upstream=wrong))
         assert "canary" not in str(told.value)
+
+
+def test_how_many_pairs_are_of_an_older_state_is_said_as_it_begins(parent: Run) -> None:
+    reports = list[ServeReport]()
+
+    def begun(report: ServeReport) -> None:
+        reports.append(report)
+        raise InterruptedError
+
+    with pytest.raises(ExceptionGroup):
+        serve(str(parent.path), Serving(upstream="http://u", port=0), runs_dir=parent.path.parent, begun=begun)
+    [served] = reports[0].runs
+    told = "Questions asked both ways (2 of 12 pairs by an answer of an older state):\n"
+    assert _benefit(served.benefit, served.stale).startswith(told)
 
 
 def test_no_piece_of_a_reply_waits_for_the_client_to_confirm_the_one_before() -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from mage_es.engine.config import Config
+from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import read_prices
+from mage_es.engine.seams.embedder import Vectors
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.viewing.ask import ask
 from mage_es.events.errors import BudgetReached, UsageError
@@ -24,6 +26,18 @@ def test_the_task_type_is_told_from_the_text_and_the_bundle_is_of_that_type(smal
     assert report.task_type.startswith("wordmath_")
     assert QUESTION in report.prompt
     assert all(member.question in report.prompt for member in report.bundle)
+
+
+def test_a_question_is_looked_up_once(small_run: Run) -> None:
+    class Counting(HashEmbedder):
+        asked = 0
+
+        def encode(self, texts: Sequence[str]) -> Vectors:
+            self.asked += QUESTION in texts
+            return super().encode(texts)
+
+    embedder = Counting()
+    assert ask(small_run, QUESTION, embedder=embedder).bundle and embedder.asked == 1
 
 
 def test_at_the_start_there_is_nothing_to_be_reminded_of(small_run: Run) -> None:

@@ -164,6 +164,19 @@ def test_a_memory_names_the_prompts_that_showed_it_and_the_events_that_it_was_ma
         assert text["facts"] and text["missing"] == 0 and max(text["facts"]) < memory["from"]
 
 
+def test_what_is_written_while_a_run_is_read_leaves_its_page_behind(examined: Run, tmp_path: Path) -> None:
+    run = Run(examined.id, Path(shutil.copytree(examined.path, tmp_path / examined.id)))
+    before, memory = run.events, next(iter(state_of(run, LogReader(run.log_path)).memory.rows())).memory_id
+
+    def write(share: float) -> None:
+        if run.events == before:
+            curate(run, memory, action="quarantine", reason="doubtful", by="me")
+
+    viewed = Viewed(run, tell=write)
+    assert run.events > before and viewed.is_behind
+    assert not Viewed(run).is_behind
+
+
 def test_a_memory_shows_what_its_questions_answered_when_they_were_asked_again_without_it(
     examined: Run, tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ from mage_es.events.log import LogReader
 from tests.engine.run.test_questions import rows, write
 
 GUARDED = "Which of the two bridges over the river was built by the monks before the great flood of the valley?"
-REWORDED = "Which of two bridges over the river was put up by the monks before the flood of the valley?"
+REWORDED = "Which of two bridges over the river was built by the monks before the flood in the valley?"
 
 
 def question(name: str, text: str) -> Question:

@@ -177,26 +177,25 @@ class RecordEmbedding(NamedTuple):
     attempt: EmbeddingAttempt
 
 
-class RecordFact(NamedTuple):
-    """Record a fact whose fields the shell knows completely: there is nothing to decide, but it is searched for
-    leaks."""
+class RecordFacts(NamedTuple):
+    """Record facts that the shell knows completely, or a wing's own pure rules decided (engine/serving/rules): nothing
+    is left to decide, but they are searched for leaks."""
 
-    draft: Draft
+    drafts: Sequence[Draft]
 
     @classmethod
     def about(
         cls, planned: QuestionPlanned, phase: Phase, event: Event, *, causation: int, ordinal: int = 0
-    ) -> RecordFact:
-        return cls(
-            Draft(
-                event=event,
-                iteration=planned.iteration,
-                phase=phase,
-                ordinal=ordinal,
-                causation=causation,
-                correlation=planned.question_id,
-            )
+    ) -> RecordFacts:
+        about = Draft(
+            event=event,
+            iteration=planned.iteration,
+            phase=phase,
+            ordinal=ordinal,
+            causation=causation,
+            correlation=planned.question_id,
         )
+        return cls([about])
 
 
 class Explored(NamedTuple):
@@ -210,12 +209,6 @@ class Explored(NamedTuple):
 class LearnFromEpisodes(NamedTuple):
     iteration: int
     explored: Sequence[Explored]
-
-
-class RecordDecided(NamedTuple):
-    """Record what a wing's own pure rules decided (engine/serving/rules)."""
-
-    drafts: Sequence[Draft]
 
 
 class CompletePhase(NamedTuple):
@@ -319,8 +312,7 @@ Command = (
     | RecordBatch
     | RecordEmbedding
     | RecordTrimming
-    | RecordFact
-    | RecordDecided
+    | RecordFacts
     | CompletePhase
     | LearnFromEpisodes
     | LearnFromAnswers

@@ -5,7 +5,7 @@ baseline, an erasure, a served request.
 
 Pure: the same setting, state and command give the same events. Everything that comes from a model, a clock or a file is
 in the command. Most commands are decided by an agent or a rule, named below; facts that the shell knows completely
-(`RecordFact`) only pass through, so that they too are searched for leaks.
+(`RecordFacts`) only pass through, so that they too are searched for leaks.
 """
 
 from typing import Any, assert_never
@@ -32,9 +32,8 @@ from mage_es.engine.commands import (
     PlanIteration,
     RecordBatch,
     RecordCall,
-    RecordDecided,
     RecordEmbedding,
-    RecordFact,
+    RecordFacts,
     RecordFailure,
     RecordTrimming,
     TakeSnapshot,
@@ -95,9 +94,7 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return _record_embedding(state, command)
         case RecordTrimming():
             return _record_trimming(state, command)
-        case RecordFact():
-            return [command.draft]
-        case RecordDecided():
+        case RecordFacts():
             return list(command.drafts)
         case CompletePhase():
             return phase_drafts(command.iteration, command.phase, ())

@@ -24,7 +24,7 @@ import msgspec
 
 from mage_es.engine.agents.critic import judgement
 from mage_es.engine.agents.learner import course_of, plan_answers
-from mage_es.engine.commands import Call, Command, RecordFact
+from mage_es.engine.commands import Call, Command, RecordFacts
 from mage_es.engine.courses import Ask, Fact, Finish, Move, begin
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
@@ -273,7 +273,7 @@ class AskingAgain(NamedTuple):
 
         def fact(item: PendingCourse, event: QuestionPlanned | AnswerJudged | AnswerUndecided) -> list[Draft]:
             again = meant[id(item.course)]
-            return decided(again, RecordFact.about(item.planned, again.phase, event, causation=again.causation))
+            return decided(again, RecordFacts.about(item.planned, again.phase, event, causation=again.causation))
 
         book.commit([draft for item in pending for draft in fact(item, item.planned)])
 

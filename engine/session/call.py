@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mage_es.engine.briefs import Brief, BundleOutcome, Case
-from mage_es.engine.commands import Call, Command, RecordCall, RecordFact, RecordFailure
+from mage_es.engine.commands import Call, Command, RecordCall, RecordFacts, RecordFailure
 from mage_es.engine.courses import Ask, Fact
 from mage_es.engine.models.retrying import RetryingClient, Unanswered
 from mage_es.engine.rules.prompt import Templates, inert_json, render_guidance
@@ -97,7 +97,7 @@ async def complete_typed(
     """
     iteration, phase, agent, template, about, brief, cut, tier = typed_call
     if cut:
-        recorder.do(RecordFact(Draft(event=cut, iteration=iteration, phase=phase, correlation=about)))
+        recorder.do(RecordFacts([Draft(event=cut, iteration=iteration, phase=phase, correlation=about)]))
     request = typed_request(template, brief, reply, templates)
     first = Ask(about, request, agent=agent, tier=tier, purpose=template, typed=reply)
     asking, fact = typed_reply(first, reply), ""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from mage_es.engine.commands import Call, Command, RecordFact, RecordFailure, RecordTrimming, shared
+from mage_es.engine.commands import Call, Command, RecordFacts, RecordFailure, RecordTrimming, shared
 from mage_es.engine.courses import Act, Ask, Look, Move, Use
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.setting import Setting
@@ -128,5 +128,5 @@ class Effects:
     def _facts(
         self, phase: Phase, planned: QuestionPlanned, event: Event, causation: int, *, ordinal: int = 0
     ) -> Sequence[Draft]:
-        fact = RecordFact.about(planned, phase, event, causation=causation, ordinal=ordinal)
+        fact = RecordFacts.about(planned, phase, event, causation=causation, ordinal=ordinal)
         return decide(self._setting, self._state, fact)

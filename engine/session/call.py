@@ -28,7 +28,8 @@ from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request, reason_of
 from mage_es.engine.seams.replies import Reply, read_reply, schema_of
-from mage_es.engine.session.queueing import CallRecorder, Client, call_key
+from mage_es.engine.session.queueing import Client, call_key
+from mage_es.engine.session.recording import Recorder
 from mage_es.events.vocabulary import BriefCut, Draft, ModelCalled, Phase, Tier
 
 MOST_REPAIRS = 2
@@ -82,7 +83,7 @@ async def make_call(call: Call, move: Ask, *, client: Client, record: RecordComm
 
 
 async def complete_typed(
-    recorder: CallRecorder,
+    recorder: Recorder,
     client: Client,
     typed_call: TypedCall,
     reply: type[Reply],

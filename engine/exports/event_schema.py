@@ -1,7 +1,5 @@
 """The columns of an export: their names, their types, and a description of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa

@@ -13,8 +13,6 @@ Rules
     - Another scorer reads the reply of the question's last call, or the answer itself if it has no reply.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path

@@ -10,8 +10,6 @@ Rules
     - The same call continues where it stopped, and repeats no recorded call.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import pairwise

@@ -18,8 +18,6 @@ Rules
     - Only asking again costs calls: they are made, recorded and paid for by `effect`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import isclose

@@ -9,8 +9,6 @@ Rules
     - It has the parent's questions besides its own. Each stays on the side where the parent had it (rules/splits.py).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@ new run commits to them in its first events, and stores its questions. Anything 
 uses these, and compares the rest, so that a change is noticed before it does harm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args

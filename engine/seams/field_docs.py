@@ -1,7 +1,5 @@
 """What the fields of a struct mean: the docstrings under them, read from the source, as Python keeps none."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect

@@ -9,8 +9,6 @@ Rules
       What it learned is only in the log: the plan, reply and verdict of each question that it answered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path

@@ -11,8 +11,6 @@ Rules
     - A receipt holds no name: `subject_id` stands for the subject, as in its tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args

@@ -10,8 +10,6 @@ Rules
     - Shown together is what was in one prompt with it and is not derived.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple

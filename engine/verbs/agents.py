@@ -1,7 +1,5 @@
 """What each of the six agents did in a run: its model calls, the events it caused, and missing guidance."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

@@ -10,8 +10,6 @@ Rules
       gain that remains is not due to what the memories say. `bare` shows none.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence, Set

@@ -1,7 +1,5 @@
 """The result of an exam, compared with exams of the same state and of the run's start."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The verb `runs`: a summary of a run from its log."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress

@@ -17,8 +17,6 @@ Rules
     - Below LEAST_PAIRS pairs, or `live_gain.LEAST` questions on either side, no interval is given.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 

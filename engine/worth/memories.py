@@ -1,7 +1,5 @@
 """What a run has learned, according to its log: each memory, recipe, pattern and tool with its origin and use."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain

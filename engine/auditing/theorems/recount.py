@@ -1,7 +1,5 @@
 """The answers of one log, scored again: each course is led through its facts in the log (theorems/verdicts.py)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress

@@ -5,8 +5,6 @@ again on the state that the log gives, so that the settings of these decisions s
 in a request, such as the temperature, is compared with it in theorems/verdicts.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, TypeVar

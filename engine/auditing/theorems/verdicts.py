@@ -13,8 +13,6 @@ Rules
       or a benchmark that is not installed, erased texts, another release of this package.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial

@@ -12,8 +12,6 @@ Rules
       not taken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 

@@ -209,7 +209,7 @@ def _record_embedding(state: State, command: RecordEmbedding) -> list[v.Draft]:
 
 
 def _shared(call: Call) -> dict[str, Any]:
-    return {name: getattr(call, name) for name in ("iteration", "tier", "agent", "purpose", "about", "attempt")}
+    return {name: getattr(call, name) for name in v.AboutCall.__struct_fields__}
 
 
 def _of_call(call: Call, event: v.Event, *, ordinal: int = 0) -> v.Draft:

@@ -69,10 +69,8 @@ class Patterns:
             case v.PatternPruned():
                 # Marked, not removed: the rule (engine/rules/patterns.py) must see it, so as not to abstract it again.
                 self._change(event.memory_id, pruned=True)
-            case v.MemoryQuarantined():
-                self._patterns.quarantine(event.memory_id)
-            case v.MemoryReleased():
-                self._patterns.release(event.memory_id)
+            case v.MemoryQuarantined() | v.MemoryReleased():
+                self._patterns.curate(event)
             case _:
                 raise unread(self, event)
 

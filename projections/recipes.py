@@ -43,12 +43,9 @@ class Recipes:
                 if event.memory_id not in self._retrieval:
                     self._retrieval.put(event.memory_id, event)
                     self._file_retrieval(event)
-            case v.MemoryQuarantined():
-                self._retrieval.quarantine(event.memory_id)
-                self._actions.quarantine(event.memory_id)
-            case v.MemoryReleased():
-                self._retrieval.release(event.memory_id)
-                self._actions.release(event.memory_id)
+            case v.MemoryQuarantined() | v.MemoryReleased():
+                self._retrieval.curate(event)
+                self._actions.curate(event)
             case _:
                 raise unread(self, event)
 

@@ -21,19 +21,8 @@ BOUND = "0 gone, 0 changed"
 PROTECTED = frozenset({"principle", "failure_memory", "success_memory"})
 
 _HASHED = ("outcome", "kind", "task_type", "question", "answer", "reasoning")
-_TYPES: set[type[v.Event]] = {
-    v.ActionRecipeHarvested,
-    v.MemoryAppended,
-    v.MemoryQuarantined,
-    v.MemoryReinforced,
-    v.MemoryReleased,
-    v.MemorySuperseded,
-    v.PatternAbstracted,
-    v.PatternPruned,
-    v.PatternSupported,
-    v.RetrievalRecipeAuthored,
-    v.ToolAuthored,
-}
+_LEARNED: tuple[type[v.Event], ...] = (v.MemoryAppended, v.ToolAuthored, v.ActionRecipeHarvested)
+_TYPES = {*_LEARNED, *(cls for cls in v.EVENT_TYPES.values() if issubclass(cls, v.AboutMemory))}
 
 
 def check_growth(reader: LogReader) -> Check:

@@ -1,7 +1,5 @@
 """What a command of `mage-es` is: a wing offers a sequence of them by an entry point of `mage_es.commands`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """`mage-es evolve`: start a run and let it learn."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -4,11 +4,9 @@ Rules
     - No option for a setting is written by hand, so its name, default and description cannot drift from the setting.
 """
 
-import ast
 import functools
 import inspect
 import os
-import sys
 from collections.abc import Callable, Mapping
 from itertools import chain
 from pathlib import Path
@@ -22,6 +20,7 @@ from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import OPTIONS, named, parameter
 from mage_es.cli.settings import GROUPS, LIMITS, SERVING, Machine, fields, flag_of, kind, resolve
 from mage_es.engine.config import Config
+from mage_es.engine.seams.field_docs import field_docs
 
 _JSON = inspect.Parameter(
     "as_json",
@@ -157,21 +156,8 @@ def _metavar(wanted: object) -> str:
 @functools.cache
 def descriptions() -> Mapping[str, str]:
     """Return the docstring under each setting in its class."""
-    found = {}
-    for struct, before in GROUPS.items():
-        source = inspect.getsource(sys.modules[struct.__module__])
-        classes = {node.name: node.body for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
-        body = classes[struct.__name__]
-        for field, below in zip(body, [*body[1:], ast.Pass()], strict=True):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                found[before + field.target.id] = _text(below)
-    return found
-
-
-def _text(node: ast.AST) -> str:
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-        return " ".join(node.value.value.split())
-    return ""
+    named = ((before, field_docs(struct)) for struct, before in GROUPS.items())
+    return {before + name: doc for before, docs in named for name, doc in docs.items()}
 
 
 def _default_text(name: str) -> str:

@@ -10,8 +10,6 @@ Rules
     - Colours and boxes appear only on a terminal (rich honours `NO_COLOR`), aligned plain lines elsewhere.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata

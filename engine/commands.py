@@ -25,22 +25,7 @@ from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.model import Completion
 from mage_es.engine.seams.pieces import Pieces, in_pieces
-from mage_es.events.vocabulary import (
-    BudgetSet,
-    Digest,
-    Draft,
-    Event,
-    Phase,
-    Purpose,
-    QuestionPlanned,
-    QuestionsStored,
-    RunInherited,
-    RunRegistered,
-    RunStarted,
-    SplitCommitted,
-    TaskTypeCreated,
-    Tier,
-)
+from mage_es.events import vocabulary as v
 
 
 def shared(one: msgspec.Struct, form: type[msgspec.Struct]) -> dict[str, Any]:
@@ -51,12 +36,12 @@ def shared(one: msgspec.Struct, form: type[msgspec.Struct]) -> dict[str, Any]:
 class OpenRun(NamedTuple):
     """Begin a run; `inherited` are the events of the parent that it continues, and `parent` records that."""
 
-    started: RunStarted
-    commitments: Sequence[SplitCommitted | QuestionsStored]
-    budget: Sequence[BudgetSet] = ()
-    parent: Sequence[RunInherited] = ()
-    inherited: Sequence[Draft] = ()
-    registered: Sequence[RunRegistered] = ()
+    started: v.RunStarted
+    commitments: Sequence[v.SplitCommitted | v.QuestionsStored]
+    budget: Sequence[v.BudgetSet] = ()
+    parent: Sequence[v.RunInherited] = ()
+    inherited: Sequence[v.Draft] = ()
+    registered: Sequence[v.RunRegistered] = ()
 
 
 class InduceOntology(NamedTuple):
@@ -67,7 +52,7 @@ class InduceOntology(NamedTuple):
 
     task_types: Sequence[str]
     reply: OntologyReply | None
-    induced: Sequence[TaskTypeCreated] = ()
+    induced: Sequence[v.TaskTypeCreated] = ()
 
 
 class Candidate(NamedTuple):
@@ -94,7 +79,7 @@ class Asked(NamedTuple):
     question: Question
     task_type: str
     vector: Vector
-    purpose: Purpose
+    purpose: v.Purpose
     recipe_vector: Vector | None = None
     opening: Opening | None = None
 
@@ -106,7 +91,7 @@ class PlanAnswers(NamedTuple):
     `is_bare` nothing learned is shown. `client` is the key that asks, or "": it sees what it gave itself."""
 
     iteration: int
-    phase: Phase
+    phase: v.Phase
     asked: Sequence[Asked]
     frozen: bool
     donors: Mapping[str, Asked]
@@ -120,8 +105,8 @@ class Call(NamedTuple):
     led to it. `sources` are the questions whose texts the prompt is about, `pieces` what it consists of."""
 
     iteration: int
-    phase: Phase
-    tier: Tier
+    phase: v.Phase
+    tier: v.Tier
     agent: str
     purpose: str
     about: str
@@ -133,7 +118,9 @@ class Call(NamedTuple):
     pieces: Pieces = Pieces()
 
     @classmethod
-    def of(cls, move: Ask, iteration: int, phase: Phase, model: str, *, purpose: str = "", causation: int = 0) -> Call:
+    def of(
+        cls, move: Ask, iteration: int, phase: v.Phase, model: str, *, purpose: str = "", causation: int = 0
+    ) -> Call:
         """Return the call that a move makes to a model; `purpose` applies to a move that names none."""
         why, request = move.purpose or purpose, move.request.sha256
         pieces = in_pieces(move.request, move.spans)
@@ -158,7 +145,7 @@ class RecordTrimming(NamedTuple):
 
     call: Call
     failed: FailedAttempt
-    planned: QuestionPlanned
+    planned: v.QuestionPlanned
     memory_id: str
 
 
@@ -172,31 +159,30 @@ class RecordBatch(NamedTuple):
 
 class RecordEmbedding(NamedTuple):
     iteration: int
-    phase: Phase
+    phase: v.Phase
     model: str
     attempt: EmbeddingAttempt
 
 
-class RecordFact(NamedTuple):
-    """Record a fact whose fields the shell knows completely: there is nothing to decide, but it is searched for
-    leaks."""
+class RecordFacts(NamedTuple):
+    """Record facts that the shell knows completely, or a wing's own pure rules decided (engine/serving/rules): nothing
+    is left to decide, but they are searched for leaks."""
 
-    draft: Draft
+    drafts: Sequence[v.Draft]
 
     @classmethod
     def about(
-        cls, planned: QuestionPlanned, phase: Phase, event: Event, *, causation: int, ordinal: int = 0
-    ) -> RecordFact:
-        return cls(
-            Draft(
-                event=event,
-                iteration=planned.iteration,
-                phase=phase,
-                ordinal=ordinal,
-                causation=causation,
-                correlation=planned.question_id,
-            )
+        cls, planned: v.QuestionPlanned, phase: v.Phase, event: v.Event, *, causation: int, ordinal: int = 0
+    ) -> RecordFacts:
+        about = v.Draft(
+            event=event,
+            iteration=planned.iteration,
+            phase=phase,
+            ordinal=ordinal,
+            causation=causation,
+            correlation=planned.question_id,
         )
+        return cls([about])
 
 
 class Explored(NamedTuple):
@@ -212,15 +198,9 @@ class LearnFromEpisodes(NamedTuple):
     explored: Sequence[Explored]
 
 
-class RecordDecided(NamedTuple):
-    """Record what a wing's own pure rules decided (engine/serving/rules)."""
-
-    drafts: Sequence[Draft]
-
-
 class CompletePhase(NamedTuple):
     iteration: int
-    phase: Phase
+    phase: v.Phase
 
 
 class LearnFromAnswers(NamedTuple):
@@ -303,7 +283,7 @@ class Curate(NamedTuple):
 
 class CloseIteration(NamedTuple):
     iteration: int
-    digests: Sequence[Digest]
+    digests: Sequence[v.Digest]
 
 
 class FinishRun(NamedTuple): ...
@@ -319,8 +299,7 @@ Command = (
     | RecordBatch
     | RecordEmbedding
     | RecordTrimming
-    | RecordFact
-    | RecordDecided
+    | RecordFacts
     | CompletePhase
     | LearnFromEpisodes
     | LearnFromAnswers

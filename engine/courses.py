@@ -15,17 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.model import Request, reason_of, request_after
-from mage_es.events.vocabulary import (
-    BundleTrimmed,
-    CallFailed,
-    EpisodeClosed,
-    EpisodeStepped,
-    ModelCalled,
-    SearchAnswered,
-    Span,
-    Tier,
-    ToolRan,
-)
+from mage_es.events import vocabulary as v
 
 
 class Ask(NamedTuple):
@@ -38,9 +28,9 @@ class Ask(NamedTuple):
 
     about: str
     request: Request
-    spans: tuple[Span, ...] = ()
+    spans: tuple[v.Span, ...] = ()
     agent: str = "Learner"
-    tier: Tier = "execution"
+    tier: v.Tier = "execution"
     purpose: str = ""
     attempt: int = 0
     typed: type[Any] | None = None
@@ -67,7 +57,7 @@ class Look(NamedTuple):
 class Act(NamedTuple):
     """Record what an action of an episode led to, or its end: the course has simulated the environment itself."""
 
-    fact: EpisodeStepped | EpisodeClosed
+    fact: v.EpisodeStepped | v.EpisodeClosed
 
 
 class Grade(NamedTuple):
@@ -90,7 +80,9 @@ class Finish(NamedTuple):
 
 
 Move = Ask | Use | Look | Act | Grade
-Fact = ModelCalled | CallFailed | BundleTrimmed | ToolRan | SearchAnswered | EpisodeStepped | EpisodeClosed
+Fact = (
+    v.ModelCalled | v.CallFailed | v.BundleTrimmed | v.ToolRan | v.SearchAnswered | v.EpisodeStepped | v.EpisodeClosed
+)
 FactT = TypeVar("FactT", bound=Fact)
 Course = Generator[Move, Any, Finish]
 
@@ -100,19 +92,19 @@ def call_of(question_id: str, place: int) -> str:
     return f"{question_id}/{place}" if place else question_id
 
 
-def reply_to(move: Ask, *, most: int) -> Generator[Move, Fact, ModelCalled | BundleTrimmed]:
+def reply_to(move: Ask, *, most: int) -> Generator[Move, Fact, v.ModelCalled | v.BundleTrimmed]:
     """Ask, and ask once more if the reply was truncated (now with `most` tokens) or empty; return the last reply. If
     the prompt does not fit, return a trimming instead."""
     fact = yield move
-    if isinstance(fact, ModelCalled) and (request := request_after(move.request, fact, most=most)):
+    if isinstance(fact, v.ModelCalled) and (request := request_after(move.request, fact, most=most)):
         # The prompt fitted before: nothing is left out to make room for a longer reply.
         again = yield move._replace(request=request, attempt=move.attempt + 1, droppable=(), is_spare=True)
-        fact = again if isinstance(again, ModelCalled) else fact
-    assert isinstance(fact, ModelCalled | BundleTrimmed)
+        fact = again if isinstance(again, v.ModelCalled) else fact
+    assert isinstance(fact, v.ModelCalled | v.BundleTrimmed)
     return fact
 
 
-def finish_of(called: ModelCalled) -> Finish:
+def finish_of(called: v.ModelCalled) -> Finish:
     return Finish(called.text, reason=reason_of(called))
 
 

@@ -5,7 +5,7 @@ baseline, an erasure, a served request.
 
 Pure: the same setting, state and command give the same events. Everything that comes from a model, a clock or a file is
 in the command. Most commands are decided by an agent or a rule, named below; facts that the shell knows completely
-(`RecordFact`) only pass through, so that they too are searched for leaks.
+(`RecordFacts`) only pass through, so that they too are searched for leaks.
 """
 
 from typing import Any, assert_never
@@ -32,9 +32,8 @@ from mage_es.engine.commands import (
     PlanIteration,
     RecordBatch,
     RecordCall,
-    RecordDecided,
     RecordEmbedding,
-    RecordFact,
+    RecordFacts,
     RecordFailure,
     RecordTrimming,
     TakeSnapshot,
@@ -48,36 +47,26 @@ from mage_es.engine.rules.quarantine import curate
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import take_snapshot
 from mage_es.engine.rules.subjects import private
-from mage_es.events.vocabulary import (
-    BatchedCall,
-    BatchSubmitted,
-    BundleTrimmed,
-    CallFailed,
-    Draft,
-    EmbeddingCalled,
-    Event,
-    IterationClosed,
-    ModelCalled,
-    ReplyRejected,
-    RunFinished,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 from mage_es.projections.progress import trial_of
 
 
-def decide(setting: Setting, state: State, command: Command) -> list[Draft]:
+def decide(setting: Setting, state: State, command: Command) -> list[v.Draft]:
     """Return the events that a command leads to in this state; anything that would leak is refused, no matter what
     wrote it."""
     drafts = without_leaks(setting.guarded, _decided(setting, state, command))
     return private(setting, state, command, drafts) if setting.subjects else drafts
 
 
-def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
+def _decided(setting: Setting, state: State, command: Command) -> list[v.Draft]:
     match command:
         case OpenRun():
             begun = (command.started, *command.parent)
             committed = (*command.registered, *command.commitments, *command.budget)
-            before, after = ([Draft(event=e, iteration=-1, phase="open") for e in each] for each in (begun, committed))
+            before, after = (
+                [v.Draft(event=e, iteration=-1, phase="open") for e in each] for each in (begun, committed)
+            )
             return [*before, *command.inherited, *after]
         case InduceOntology():
             return induce_ontology(setting, state, command)
@@ -95,9 +84,7 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return _record_embedding(state, command)
         case RecordTrimming():
             return _record_trimming(state, command)
-        case RecordFact():
-            return [command.draft]
-        case RecordDecided():
+        case RecordFacts():
             return list(command.drafts)
         case CompletePhase():
             return phase_drafts(command.iteration, command.phase, ())
@@ -112,19 +99,19 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
         case Curate():
             return curate(state, command)
         case CloseIteration():
-            closed = IterationClosed(iteration=command.iteration, digests=tuple(command.digests))
-            return [Draft(event=closed, iteration=command.iteration, phase="close")]
+            closed = v.IterationClosed(iteration=command.iteration, digests=tuple(command.digests))
+            return [v.Draft(event=closed, iteration=command.iteration, phase="close")]
         case FinishRun():
             last = state.progress.closed
-            finished = RunFinished(iterations=last + 1 - setting.first)
-            return [Draft(event=finished, iteration=last, phase="close")]
+            finished = v.RunFinished(iterations=last + 1 - setting.first)
+            return [v.Draft(event=finished, iteration=last, phase="close")]
         case _:
             assert_never(command)
 
 
-def _record_call(command: RecordCall) -> list[Draft]:
+def _record_call(command: RecordCall) -> list[v.Draft]:
     call, completion = command.call, command.completion
-    called = ModelCalled(
+    called = v.ModelCalled(
         **_shared(call),
         request_sha256=call.request_sha256,
         model=call.model,
@@ -134,15 +121,15 @@ def _record_call(command: RecordCall) -> list[Draft]:
     )
     if not command.problem:
         return [_of_call(call, called)]
-    rejected = ReplyRejected(**_shared(call), problem=command.problem)
+    rejected = v.ReplyRejected(**_shared(call), problem=command.problem)
     return [_of_call(call, called), _of_call(call, rejected)]
 
 
-def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
+def _record_failure(state: State, command: RecordFailure) -> list[v.Draft]:
     call, (fault, latency_us, is_lost, wait_s) = command.call, command.failed
     # Counted over all processes that worked on the run, so that each process's failures are separate facts.
     before = state.progress.failures(call.tier, call.purpose, call.about, call.attempt)
-    failed = CallFailed(
+    failed = v.CallFailed(
         **_shared(call),
         tries=before + 1,
         request_sha256=call.request_sha256,
@@ -158,10 +145,10 @@ def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
     return [_of_call(call, failed, ordinal=before)]
 
 
-def _record_trimming(state: State, command: RecordTrimming) -> list[Draft]:
+def _record_trimming(state: State, command: RecordTrimming) -> list[v.Draft]:
     call, planned = command.call, command.planned
-    trimmed = BundleTrimmed(
-        **shared(planned, BundleTrimmed),
+    trimmed = v.BundleTrimmed(
+        **shared(planned, v.BundleTrimmed),
         about=call.about,
         request_sha256=call.request_sha256,
         memory_id=command.memory_id,
@@ -172,10 +159,10 @@ def _record_trimming(state: State, command: RecordTrimming) -> list[Draft]:
     return [_of_call(call, trimmed, ordinal=before), *_record_failure(state, failed)]
 
 
-def _record_batch(state: State, command: RecordBatch) -> list[Draft]:
+def _record_batch(state: State, command: RecordBatch) -> list[v.Draft]:
     first = next(iter(command.calls.values()))
     calls = tuple(
-        BatchedCall(
+        v.BatchedCall(
             custom_id=name,
             purpose=call.purpose,
             about=call.about,
@@ -185,13 +172,13 @@ def _record_batch(state: State, command: RecordBatch) -> list[Draft]:
         )
         for name, call in command.calls.items()
     )
-    submitted = BatchSubmitted(
+    submitted = v.BatchSubmitted(
         iteration=first.iteration, tier=first.tier, model=command.model, batch_id=command.batch_id, calls=calls
     )
-    return [Draft(event=submitted, iteration=first.iteration, phase=first.phase)]
+    return [v.Draft(event=submitted, iteration=first.iteration, phase=first.phase)]
 
 
-def _record_embedding(state: State, command: RecordEmbedding) -> list[Draft]:
+def _record_embedding(state: State, command: RecordEmbedding) -> list[v.Draft]:
     """Number the embedder's calls from those in the log, so that each process continues where the last one stopped."""
     attempt, number = command.attempt, state.ledger.total("embedder").calls + 1
     call = Call(
@@ -207,7 +194,7 @@ def _record_embedding(state: State, command: RecordEmbedding) -> list[Draft]:
     )
     if attempt.failed:
         return _record_failure(state, RecordFailure(call, attempt.failed))
-    called = EmbeddingCalled(
+    called = v.EmbeddingCalled(
         iteration=call.iteration,
         purpose=call.purpose,
         number=number,
@@ -222,11 +209,11 @@ def _record_embedding(state: State, command: RecordEmbedding) -> list[Draft]:
 
 
 def _shared(call: Call) -> dict[str, Any]:
-    return {name: getattr(call, name) for name in ("iteration", "tier", "agent", "purpose", "about", "attempt")}
+    return {name: getattr(call, name) for name in v.AboutCall.__struct_fields__}
 
 
-def _of_call(call: Call, event: Event, *, ordinal: int = 0) -> Draft:
-    return Draft(
+def _of_call(call: Call, event: v.Event, *, ordinal: int = 0) -> v.Draft:
+    return v.Draft(
         event=event,
         iteration=call.iteration,
         phase=call.phase,

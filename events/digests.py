@@ -3,8 +3,6 @@
 Only values that `decide` put into events may enter: no sequence number, time or run id.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor

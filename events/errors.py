@@ -19,8 +19,6 @@
 A message says what happened, shows the value, and ends with what to do.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from base64 import b64encode

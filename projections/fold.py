@@ -16,12 +16,10 @@ from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
 from threading import RLock
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mage_es.events.disk import Head
-from mage_es.events.disk.keys import Keys
 from mage_es.events.errors import UsageError
 from mage_es.events.segments import Batch, Batches, Reads
 from mage_es.events.vocabulary import Digest, Event, IterationClosed
@@ -44,6 +42,9 @@ from mage_es.projections.slots import Slots
 from mage_es.projections.texts import Texts
 from mage_es.projections.tools import Tools
 from mage_es.projections.traffic import Traffic
+
+if TYPE_CHECKING:  # it loads pyarrow, which is slow
+    from mage_es.events.log import LogReader
 
 # The order is that of the digests in every closed iteration: a new projection goes last.
 DIGESTED: tuple[type[Projection], ...] = (
@@ -107,7 +108,7 @@ class State:
     progress: Progress
     texts: Texts
 
-    def __init__(self, source: "Source | None" = None, kept: KeptState | None = None) -> None:
+    def __init__(self, source: "LogReader | None" = None, kept: KeptState | None = None) -> None:
         self._source, self._kept = source, kept
         self.seq = self._until = kept.seq if kept else 0
         self._asking = RLock()  # many threads may ask a state that no longer changes
@@ -127,7 +128,7 @@ class State:
             asked.update(new)
             return tuple(asked[name] for name in names)
 
-    def _fill(self, source: "Source", views: dict[str, Projection]) -> None:
+    def _fill(self, source: "LogReader", views: dict[str, Projection]) -> None:
         from_log = dict[str, Projection]()
         for name, view in views.items():
             if not (self._kept and self._kept.fill(view)):
@@ -153,7 +154,7 @@ class State:
     def projections(self) -> tuple[Projection, ...]:
         return self._views(*_VIEWS)
 
-    def wanted(self, source: "Source", until: int) -> tuple[Projection, ...]:
+    def wanted(self, source: "LogReader", until: int) -> tuple[Projection, ...]:
         """Return the projections to fold up to event `until` of a source; those not loaded yet follow when they are
         used."""
         if source is not self._source:
@@ -188,28 +189,6 @@ class State:
         return {**nodes, **edges, "memories": len(self.memory)}
 
 
-class Source(Protocol):
-    """What a fold needs from a log; `LogReader` provides it."""
-
-    def batches(self, reads: Reads, *, since: int | None = None, until: int | None = None) -> Iterator[Batches]:
-        """Return events of these types by type, stretch after stretch; fields that were not requested may be None."""
-
-    def events(
-        self, reads: Reads, *, since: int | None = None, until: int | None = None
-    ) -> Iterator[tuple[int, Event]]:
-        """Return (seq, event) of these types in order of seq; fields that were not requested may be None."""
-
-    def last(self, cls: type[Event], *, since: int | None = None, until: int | None = None) -> int:
-        """Return the sequence number of the last event of a type, or 0."""
-
-    @property
-    def head(self) -> Head: ...
-
-    @property
-    def keys(self) -> Keys | None:
-        """Return the opener of subjects' texts, or None if they are read as recorded."""
-
-
 def reads_of(projections: tuple[Projection, ...]) -> Reads:
     return union(projection.reads for projection in projections)
 
@@ -223,7 +202,7 @@ def union(reads: Iterable[Reads]) -> Reads:
     return {event_type: tuple(fields) for event_type, fields in union.items()}
 
 
-def fold(source: Source, *, until: int | None = None, state: State | None = None) -> State:
+def fold(source: "LogReader", *, until: int | None = None, state: State | None = None) -> State:
     """Return the state after event `until` (default: the last), continuing from `state` if it is given.
 
     Raises `UsageError` when `state` is already past `until`.
@@ -242,7 +221,7 @@ def fold(source: Source, *, until: int | None = None, state: State | None = None
     return state
 
 
-def fold_into(views: tuple[Projection, ...], source: Source, *, since: int | None = None, until: int) -> None:
+def fold_into(views: tuple[Projection, ...], source: "LogReader", *, since: int | None = None, until: int) -> None:
     """Give each view what it reads from event `since` (None: from what the log took from another) to `until`, but
     passing events only of the open iteration."""
     if not views or (since is not None and since > until):

@@ -22,23 +22,9 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import rustworkx as rx
 
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import digest_of_set, encoded
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    EdgeAdded,
-    EntitySeen,
-    Event,
-    ObservationRecorded,
-    PatternAbstracted,
-    PatternPruned,
-    RetrievalRecipeAuthored,
-    SkillCreated,
-    TaskContextOpened,
-    TaskTypeCreated,
-    TaskTypeRetired,
-    ToolAuthored,
-)
 from mage_es.projections.ordering import ORDERING_KINDS, Ordering
 from mage_es.projections.protocol import Order, unread
 
@@ -68,18 +54,18 @@ class Graph:
 
     name: ClassVar[str] = "graph"
     reads: ClassVar[Reads] = {
-        SkillCreated: ("skill", "parent", "description"),
-        TaskTypeCreated: ("task_type", "description", "examples"),
-        TaskTypeRetired: ("task_type", "into"),
-        EdgeAdded: ("kind", "source", "target", "weight", "label"),
-        RetrievalRecipeAuthored: ("memory_id",),
-        PatternAbstracted: ("memory_id",),
-        PatternPruned: ("memory_id",),
-        ToolAuthored: ("tool_id", "name"),
-        ActionRecipeHarvested: ("recipe_id", "achievement"),
-        EntitySeen: ("entity_id", "kind"),
-        ObservationRecorded: ("observation_id", "text"),
-        TaskContextOpened: ("context_id", "statement"),
+        v.SkillCreated: ("skill", "parent", "description"),
+        v.TaskTypeCreated: ("task_type", "description", "examples"),
+        v.TaskTypeRetired: ("task_type", "into"),
+        v.EdgeAdded: ("kind", "source", "target", "weight", "label"),
+        v.RetrievalRecipeAuthored: ("memory_id",),
+        v.PatternAbstracted: ("memory_id",),
+        v.PatternPruned: ("memory_id",),
+        v.ToolAuthored: ("tool_id", "name"),
+        v.ActionRecipeHarvested: ("recipe_id", "achievement"),
+        v.EntitySeen: ("entity_id", "kind"),
+        v.ObservationRecorded: ("observation_id", "text"),
+        v.TaskContextOpened: ("context_id", "statement"),
     }
     order: ClassVar[Order] = "by_type"
 
@@ -107,42 +93,42 @@ class Graph:
         self._hashes: list[bytes] = []
         self._hashed: tuple[int, ...] = (0,) * 5
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: v.Event) -> None:
         match event:
-            case EdgeAdded():
+            case v.EdgeAdded():
                 self._connect(event.kind, event.source, event.target, event.weight, event.label)
-            case SkillCreated():
+            case v.SkillCreated():
                 name = f"skill/{event.skill}"
                 if event.description and name not in self._details:
                     self._descriptions[name] = event.description
                 self._create(name, event.parent)
-            case TaskTypeCreated():
+            case v.TaskTypeCreated():
                 self._create(f"task_type/{event.task_type}", event.description)
                 if event.examples:
                     self._examples.setdefault(event.task_type, event.examples)
-            case TaskTypeRetired():
+            case v.TaskTypeRetired():
                 self._retired[event.task_type] = event.into
-            case PatternPruned():
+            case v.PatternPruned():
                 # The node keeps its edges, and `_pruned_nodes` says which no longer count: nothing is ever removed.
                 self._pruned[f"memory/{event.memory_id}"] = None
-            case EntitySeen():
+            case v.EntitySeen():
                 self._create(f"entity/{event.entity_id}", event.kind)
-            case ObservationRecorded():
+            case v.ObservationRecorded():
                 self._create(f"observation/{event.observation_id}", event.text)
-            case TaskContextOpened():
+            case v.TaskContextOpened():
                 self._create(f"context/{event.context_id}", event.statement)
             case _:
                 self._apply_authored(event)
 
-    def _apply_authored(self, event: Event) -> None:
+    def _apply_authored(self, event: v.Event) -> None:
         match event:
-            case RetrievalRecipeAuthored():
+            case v.RetrievalRecipeAuthored():
                 self._create(f"memory/{event.memory_id}", "retrieval_recipe")
-            case PatternAbstracted():
+            case v.PatternAbstracted():
                 self._create(f"memory/{event.memory_id}", "abstracted_pattern")
-            case ToolAuthored():
+            case v.ToolAuthored():
                 self._create(f"tool/{event.tool_id}", event.name)
-            case ActionRecipeHarvested():
+            case v.ActionRecipeHarvested():
                 self._create(f"recipe/{event.recipe_id}", event.achievement)
             case _:
                 raise unread(self, event)
@@ -153,10 +139,12 @@ class Graph:
     def task_types(self) -> list[str]:
         return list(self._task_types)
 
-    def induced_types(self) -> dict[str, TaskTypeCreated]:
+    def induced_types(self) -> dict[str, v.TaskTypeCreated]:
         """Return the induced task types in use by name, with their examples; none if the benchmark has its own."""
         return {
-            name: TaskTypeCreated(task_type=name, description=self.description(f"task_type/{name}"), examples=examples)
+            name: v.TaskTypeCreated(
+                task_type=name, description=self.description(f"task_type/{name}"), examples=examples
+            )
             for name, examples in sorted(self._examples.items())
             if name not in self._retired
         }

@@ -9,6 +9,7 @@ import msgspec
 
 from mage_es.events.digests import digest, digest_of_set
 from mage_es.events.facts.private import is_erased, texts_in
+from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -27,15 +28,11 @@ class Kept(Generic[T]):
         self._rows[key] = row  # at its first place, because `__iter__` gives the order of first appearance
         self._changed.add(key)
 
-    def quarantine(self, key: str) -> None:
+    def curate(self, event: MemoryQuarantined | MemoryReleased) -> None:
         # One event type serves tools, recipes, patterns and memories; so another projection's id is not an error.
-        if key in self._rows:
-            self._quarantined.add(key)
-            self._changed.add(key)
-
-    def release(self, key: str) -> None:
-        if key in self._rows:
-            self._quarantined.discard(key)
+        if (key := event.memory_id) in self._rows:
+            note = self._quarantined.add if isinstance(event, MemoryQuarantined) else self._quarantined.discard
+            note(key)
             self._changed.add(key)
 
     def is_quarantined(self, key: str) -> bool:

@@ -30,22 +30,10 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import digest, encoded
 from mage_es.events.facts.private import clear_vector, is_erased
 from mage_es.events.segments import Columns, Reads
-from mage_es.events.vocabulary import (
-    EmbeddingBytes,
-    Event,
-    MemoryAppended,
-    MemoryQuarantined,
-    MemoryReinforced,
-    MemoryReleased,
-    MemorySuperseded,
-    Origin,
-    Outcome,
-    Phase,
-    Step,
-)
 from mage_es.projections.protocol import Order, unread
 from mage_es.projections.slices import Birth, Slice, VectorSlice, birth_of
 
@@ -53,10 +41,10 @@ __all__ = ["INDEXES", "Index", "Memory", "MemoryRow", "Slice", "digest_of_rows",
 
 Index = Literal["success", "failure"]
 
-INDEXES: dict[Outcome, Index] = {"success_memory": "success", "failure_memory": "failure"}
+INDEXES: dict[v.Outcome, Index] = {"success_memory": "success", "failure_memory": "failure"}
 
 Status = Literal["active", "superseded", "quarantined"]
-Sort = tuple[Outcome, str, str]
+Sort = tuple[v.Outcome, str, str]
 """The outcome, the kind and the task type of a memory."""
 
 
@@ -65,7 +53,7 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
     is little-endian float32; `met` counts how often the same memory was met, including its creation."""
 
     memory_id: str
-    outcome: Outcome
+    outcome: v.Outcome
     kind: str
     task_type: str
     skill: str
@@ -75,12 +63,12 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
     reasoning: str
     answer: str
     wrong_answer: str
-    steps: tuple[Step, ...]
-    origin: Origin
+    steps: tuple[v.Step, ...]
+    origin: v.Origin
     iteration: int
-    phase: Phase
+    phase: v.Phase
     ordinal: int
-    embedding: EmbeddingBytes
+    embedding: v.EmbeddingBytes
     status: Status = "active"
     superseded_by: str = ""
     met: int = 1
@@ -172,13 +160,13 @@ class Memory:
 
     name: ClassVar[str] = "memory"
     reads: ClassVar[Reads] = {
-        MemoryAppended: MemoryAppended.__struct_fields__,
-        MemoryReinforced: ("memory_id", "count"),
-        MemorySuperseded: ("memory_id", "by"),
-        MemoryQuarantined: ("memory_id",),
-        MemoryReleased: ("memory_id",),
+        v.MemoryAppended: v.MemoryAppended.__struct_fields__,
+        v.MemoryReinforced: ("memory_id", "count"),
+        v.MemorySuperseded: ("memory_id", "by"),
+        v.MemoryQuarantined: ("memory_id",),
+        v.MemoryReleased: ("memory_id",),
     }
-    columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
+    columnar: ClassVar[frozenset[type[v.Event]]] = frozenset({v.MemoryAppended})
     dumped: ClassVar[Any] = list[MemoryRow]
     order: ClassVar[Order] = "global"
 
@@ -204,22 +192,22 @@ class Memory:
         self._clients: set[str] = set()
         self._taught: dict[tuple[str, str], int] = {}
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: v.Event) -> None:
         match event:
-            case MemoryAppended():
+            case v.MemoryAppended():
                 if event.memory_id not in self:
                     self._add(MemoryRow(*msgspec.structs.astuple(event)))
-            case MemoryReinforced():
+            case v.MemoryReinforced():
                 self._put(msgspec.structs.replace(self.row(event.memory_id), met=event.count))
-            case MemorySuperseded():
+            case v.MemorySuperseded():
                 # Quarantine is a person's decision and outlives a newer memory; `superseded_by` is noted for a release.
                 row = self.row(event.memory_id)
                 status = "quarantined" if row.status == "quarantined" else "superseded"
                 self._replace(row, status=status, superseded_by=event.by)
-            case MemoryQuarantined():
+            case v.MemoryQuarantined():
                 if event.memory_id in self:  # otherwise it is a tool, a recipe or a pattern
                     self._replace(self.row(event.memory_id), status="quarantined")
-            case MemoryReleased():
+            case v.MemoryReleased():
                 if event.memory_id in self:
                     # Whatever replaced it meanwhile stays in its place.
                     row = self.row(event.memory_id)
@@ -227,7 +215,7 @@ class Memory:
             case _:
                 raise unread(self, event)
 
-    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
+    def apply_columns(self, cls: type[v.Event], columns: Columns) -> None:
         # The row begins with the event's fields in order, so the columns are its arguments.
         for row in map(MemoryRow, *(columns[name] for name in self.reads[cls])):
             if row.memory_id not in self:
@@ -308,7 +296,7 @@ class Memory:
         self._place_all()
         return self._latest(self._strategies.get(task_type, ()))
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: v.Outcome) -> int:
         self._place_all()
         return self._counts[outcome]
 
@@ -452,7 +440,7 @@ class Memory:
 
 class _Head(msgspec.Struct, array_like=True, gc=False):
     memory_id: str
-    outcome: Outcome
+    outcome: v.Outcome
     kind: str
     task_type: str
 

@@ -9,17 +9,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from mage_es.events import vocabulary as v
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import (
-    Event,
-    MemoryQuarantined,
-    MemoryReleased,
-    Origin,
-    PatternAbstracted,
-    PatternPruned,
-    PatternSupported,
-    Phase,
-)
 from mage_es.projections.kept import Kept
 from mage_es.projections.protocol import Order, unread
 from mage_es.projections.slices import Birth, birth_of
@@ -35,9 +26,9 @@ class PatternRow(msgspec.Struct, frozen=True, array_like=True):
     successes: int
     failures: int
     confidence_micro: int
-    origin: Origin
+    origin: v.Origin
     iteration: int
-    phase: Phase
+    phase: v.Phase
     ordinal: int
     pruned: bool = False
 
@@ -49,11 +40,11 @@ class PatternRow(msgspec.Struct, frozen=True, array_like=True):
 class Patterns:
     name: ClassVar[str] = "patterns"
     reads: ClassVar[Reads] = {
-        PatternAbstracted: PatternAbstracted.__struct_fields__,
-        PatternSupported: ("memory_id", "successes", "failures", "confidence_micro"),
-        PatternPruned: ("memory_id",),
-        MemoryQuarantined: ("memory_id",),
-        MemoryReleased: ("memory_id",),
+        v.PatternAbstracted: v.PatternAbstracted.__struct_fields__,
+        v.PatternSupported: ("memory_id", "successes", "failures", "confidence_micro"),
+        v.PatternPruned: ("memory_id",),
+        v.MemoryQuarantined: ("memory_id",),
+        v.MemoryReleased: ("memory_id",),
     }
     # An event about a pattern names it, so the one that abstracts it must come first.
     order: ClassVar[Order] = "global"
@@ -62,26 +53,24 @@ class Patterns:
         self._patterns: Kept[PatternRow] = Kept()
         self._by_type: dict[str, list[str]] = {}
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: v.Event) -> None:
         match event:
-            case PatternSupported():
+            case v.PatternSupported():
                 self._change(
                     event.memory_id,
                     successes=event.successes,
                     failures=event.failures,
                     confidence_micro=event.confidence_micro,
                 )
-            case PatternAbstracted():
+            case v.PatternAbstracted():
                 # Equal ids are equal contents, and this one may carry older counts than those that are here.
                 if event.memory_id not in self._patterns:
                     self._add(PatternRow(*msgspec.structs.astuple(event)))
-            case PatternPruned():
+            case v.PatternPruned():
                 # Marked, not removed: the rule (engine/rules/patterns.py) must see it, so as not to abstract it again.
                 self._change(event.memory_id, pruned=True)
-            case MemoryQuarantined():
-                self._patterns.quarantine(event.memory_id)
-            case MemoryReleased():
-                self._patterns.release(event.memory_id)
+            case v.MemoryQuarantined() | v.MemoryReleased():
+                self._patterns.curate(event)
             case _:
                 raise unread(self, event)
 

@@ -16,35 +16,13 @@ from typing import Any, ClassVar, NamedTuple, get_args
 
 import msgspec
 
+from mage_es.events import vocabulary as v
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import (
-    AboutAsking,
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    BaselineStarted,
-    BatchSubmitted,
-    BundleTrimmed,
-    CallFailed,
-    EpisodeClosed,
-    EpisodeStepped,
-    Event,
-    IterationClosed,
-    IterationPlanned,
-    ModelCalled,
-    Phase,
-    PhaseCompleted,
-    QuestionPlanned,
-    RunFinished,
-    SearchAnswered,
-    Tier,
-    ToolRan,
-)
 from mage_es.projections.protocol import Order, unread
 
 NOTHING_CLOSED = -2  # the value of `closed` until the start, iteration -1, is closed
 
-PHASE_OF_PURPOSE: dict[str, Phase] = {
+PHASE_OF_PURPOSE: dict[str, v.Phase] = {
     "fresh": "evaluate",
     "revisit": "evaluate",
     "anchor": "snapshot",
@@ -58,7 +36,7 @@ PHASE_OF_PURPOSE: dict[str, Phase] = {
 }
 
 
-_Asking = tuple[Phase, str, int]
+_Asking = tuple[v.Phase, str, int]
 """Identifies one asking of a question: the phase, its id (or what a call is about), and the round of a trial, else
 0."""
 
@@ -66,7 +44,7 @@ _Asking = tuple[Phase, str, int]
 class CallKey(NamedTuple):
     """What makes a call the same call within an iteration."""
 
-    tier: Tier
+    tier: v.Tier
     purpose: str
     about: str
     attempt: int
@@ -75,20 +53,20 @@ class CallKey(NamedTuple):
 
 # A dump holds these events as they are, and a fold of closed iterations reads none of them.
 _Work = (
-    BaselineStarted
-    | IterationPlanned
-    | QuestionPlanned
-    | ModelCalled
-    | AnswerJudged
-    | AnswerUnanswered
-    | AnswerUndecided
-    | BundleTrimmed
-    | CallFailed
-    | BatchSubmitted
-    | ToolRan
-    | SearchAnswered
-    | EpisodeStepped
-    | EpisodeClosed
+    v.BaselineStarted
+    | v.IterationPlanned
+    | v.QuestionPlanned
+    | v.ModelCalled
+    | v.AnswerJudged
+    | v.AnswerUnanswered
+    | v.AnswerUndecided
+    | v.BundleTrimmed
+    | v.CallFailed
+    | v.BatchSubmitted
+    | v.ToolRan
+    | v.SearchAnswered
+    | v.EpisodeStepped
+    | v.EpisodeClosed
 )
 
 
@@ -96,12 +74,12 @@ class Progress:
     name: ClassVar[str] = "progress"
     reads: ClassVar[Reads] = {
         **{event_type: event_type.__struct_fields__ for event_type in get_args(_Work)},
-        PhaseCompleted: ("iteration", "phase"),
-        IterationClosed: ("iteration",),
-        RunFinished: ("iterations",),
+        v.PhaseCompleted: ("iteration", "phase"),
+        v.IterationClosed: ("iteration",),
+        v.RunFinished: ("iterations",),
     }
     # All but the last two of `reads`: those close an iteration, and so say what is completely finished.
-    passing: ClassVar[frozenset[type[Event]]] = frozenset((*get_args(_Work), PhaseCompleted))
+    passing: ClassVar[frozenset[type[v.Event]]] = frozenset((*get_args(_Work), v.PhaseCompleted))
     order: ClassVar[Order] = "global"
 
     def __init__(self) -> None:
@@ -112,109 +90,109 @@ class Progress:
     def _open(self) -> None:
         # Keyed by what makes the work the same work, because that is how a resumed run asks for it. Events are kept
         # whole: a course that catches up is sent the recorded fact itself.
-        self.baseline: BaselineStarted | None = None
-        self.iteration_plan: IterationPlanned | None = None
-        self._phases: list[tuple[int, Phase]] = []
-        self._plans: dict[_Asking, QuestionPlanned] = {}
-        self._verdicts: dict[_Asking, AnswerJudged] = {}
-        self._unanswered: dict[_Asking, AnswerUnanswered] = {}
-        self._undecided: dict[_Asking, AnswerUndecided] = {}
-        self._calls: dict[CallKey, ModelCalled] = {}
-        self._calls_at: dict[tuple[int, Tier, str, str, int], ModelCalled] = {}
-        self._failures: dict[tuple[Tier, str, str, int], list[CallFailed]] = {}
-        self._batches: list[BatchSubmitted] = []
+        self.baseline: v.BaselineStarted | None = None
+        self.iteration_plan: v.IterationPlanned | None = None
+        self._phases: list[tuple[int, v.Phase]] = []
+        self._plans: dict[_Asking, v.QuestionPlanned] = {}
+        self._verdicts: dict[_Asking, v.AnswerJudged] = {}
+        self._unanswered: dict[_Asking, v.AnswerUnanswered] = {}
+        self._undecided: dict[_Asking, v.AnswerUndecided] = {}
+        self._calls: dict[CallKey, v.ModelCalled] = {}
+        self._calls_at: dict[tuple[int, v.Tier, str, str, int], v.ModelCalled] = {}
+        self._failures: dict[tuple[v.Tier, str, str, int], list[v.CallFailed]] = {}
+        self._batches: list[v.BatchSubmitted] = []
         self._batched: dict[tuple[CallKey, int], tuple[str, str]] = {}
-        self._trimmings: dict[_Asking, list[BundleTrimmed]] = {}
-        self._replies: dict[_Asking, ModelCalled] = {}
-        self._tool_runs: dict[tuple[str, str, str, str], ToolRan] = {}
-        self._searches: dict[tuple[str, str, int], SearchAnswered] = {}
-        self._steps: dict[tuple[str, str], dict[int, EpisodeStepped]] = {}
-        self._episodes: dict[tuple[str, str], EpisodeClosed] = {}
+        self._trimmings: dict[_Asking, list[v.BundleTrimmed]] = {}
+        self._replies: dict[_Asking, v.ModelCalled] = {}
+        self._tool_runs: dict[tuple[str, str, str, str], v.ToolRan] = {}
+        self._searches: dict[tuple[str, str, int], v.SearchAnswered] = {}
+        self._steps: dict[tuple[str, str], dict[int, v.EpisodeStepped]] = {}
+        self._episodes: dict[tuple[str, str], v.EpisodeClosed] = {}
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: v.Event) -> None:
         match event:
-            case ModelCalled():
+            case v.ModelCalled():
                 self._note_call(event)
-            case QuestionPlanned():
+            case v.QuestionPlanned():
                 self._plans[_asking(event, event.question_id)] = event
-            case AnswerJudged():
+            case v.AnswerJudged():
                 self._verdicts[_asking(event, event.question_id)] = event
-            case PhaseCompleted():
+            case v.PhaseCompleted():
                 self._phases.append((event.iteration, event.phase))
-            case IterationPlanned():
+            case v.IterationPlanned():
                 self.iteration_plan = event
-            case BaselineStarted():
+            case v.BaselineStarted():
                 self.baseline = event
-            case IterationClosed():
+            case v.IterationClosed():
                 # The learning of the iteration is in other projections by now, so its work can go.
                 self.closed = event.iteration
                 self._open()
-            case RunFinished():
+            case v.RunFinished():
                 self.finished = True
             case _:
                 self._note_particular(event)
 
-    def _note_particular(self, event: Event) -> None:
+    def _note_particular(self, event: v.Event) -> None:
         match event:
-            case ToolRan():
+            case v.ToolRan():
                 self._tool_runs[event.purpose, event.question_id, event.tool_id, event.arguments] = event
-            case SearchAnswered():
+            case v.SearchAnswered():
                 self._searches[event.purpose, event.question_id, event.place] = event
-            case EpisodeStepped():
+            case v.EpisodeStepped():
                 self._steps.setdefault((event.purpose, event.episode_id), {})[event.step] = event
-            case EpisodeClosed():
+            case v.EpisodeClosed():
                 self._episodes[event.purpose, event.episode_id] = event
-            case CallFailed():
+            case v.CallFailed():
                 self._failures.setdefault((event.tier, event.purpose, event.about, event.attempt), []).append(event)
-            case BatchSubmitted():
+            case v.BatchSubmitted():
                 self._batches.append(event)
                 # Keyed by the attempts so far, since a call that failed in this batch may go into a later one under the
                 # same key.
                 for call in event.calls:
                     key = CallKey(event.tier, call.purpose, call.about, call.attempt, call.request_sha256)
                     self._batched.setdefault((key, call.tries), (event.batch_id, call.custom_id))
-            case BundleTrimmed():
+            case v.BundleTrimmed():
                 self._trimmings.setdefault(_asking(event, event.question_id), []).append(event)
-            case AnswerUnanswered():
+            case v.AnswerUnanswered():
                 self._unanswered[_asking(event, event.question_id)] = event
-            case AnswerUndecided():
+            case v.AnswerUndecided():
                 self._undecided[_asking(event, event.question_id)] = event
             case _:
                 raise unread(self, event)
 
-    def is_completed(self, iteration: int, phase: Phase) -> bool:
+    def is_completed(self, iteration: int, phase: v.Phase) -> bool:
         # Marks of closed iterations are dropped with the rest of their work; `closed` covers them.
         return iteration <= self.closed or (iteration, phase) in self._phases
 
-    def plans(self, phase: Phase) -> list[QuestionPlanned]:
+    def plans(self, phase: v.Phase) -> list[v.QuestionPlanned]:
         return [self._plans[key] for key in sorted(self._plans) if key[0] == phase]
 
-    def is_planned(self, phase: Phase, question_id: str, trial: int = 0) -> bool:
+    def is_planned(self, phase: v.Phase, question_id: str, trial: int = 0) -> bool:
         return (phase, question_id, trial) in self._plans
 
-    def plan(self, phase: Phase, question_id: str) -> QuestionPlanned:
+    def plan(self, phase: v.Phase, question_id: str) -> v.QuestionPlanned:
         return self._plans[phase, question_id, 0]
 
-    def verdicts(self, phase: Phase) -> list[AnswerJudged]:
+    def verdicts(self, phase: v.Phase) -> list[v.AnswerJudged]:
         return [self._verdicts[key] for key in sorted(self._verdicts) if key[0] == phase]
 
-    def verdict(self, phase: Phase, question_id: str, trial: int = 0) -> AnswerJudged:
+    def verdict(self, phase: v.Phase, question_id: str, trial: int = 0) -> v.AnswerJudged:
         return self._verdicts[phase, question_id, trial]
 
-    def is_judged(self, phase: Phase, question_id: str, trial: int = 0) -> bool:
+    def is_judged(self, phase: v.Phase, question_id: str, trial: int = 0) -> bool:
         return (phase, question_id, trial) in self._verdicts
 
-    def is_settled(self, phase: Phase, question_id: str, trial: int = 0) -> bool:
+    def is_settled(self, phase: v.Phase, question_id: str, trial: int = 0) -> bool:
         asking = (phase, question_id, trial)
         return any(asking in each for each in (self._verdicts, self._unanswered, self._undecided))
 
-    def unanswered(self, phase: Phase) -> list[AnswerUnanswered]:
+    def unanswered(self, phase: v.Phase) -> list[v.AnswerUnanswered]:
         return [self._unanswered[key] for key in sorted(self._unanswered) if key[0] == phase]
 
-    def undecided(self, phase: Phase) -> list[AnswerUndecided]:
+    def undecided(self, phase: v.Phase) -> list[v.AnswerUndecided]:
         return [self._undecided[key] for key in sorted(self._undecided) if key[0] == phase]
 
-    def failures(self, tier: Tier, purpose: str, about: str, attempt: int) -> int:
+    def failures(self, tier: v.Tier, purpose: str, about: str, attempt: int) -> int:
         return len(self._failures.get((tier, purpose, about, attempt), ()))
 
     @property
@@ -230,54 +208,54 @@ class Progress:
         tries = self.failures(key.tier, key.purpose, key.about, key.attempt)
         return self._batched.get((key, tries), ("", ""))
 
-    def reply(self, phase: Phase, question_id: str, trial: int = 0) -> ModelCalled:
+    def reply(self, phase: v.Phase, question_id: str, trial: int = 0) -> v.ModelCalled:
         """Return the execution model's reply to a question, the last attempt if there are several. Raises
         `KeyError`."""
         return self._replies[phase, question_id, trial]
 
-    def is_replied(self, phase: Phase, about: str, trial: int = 0) -> bool:
+    def is_replied(self, phase: v.Phase, about: str, trial: int = 0) -> bool:
         return (phase, about, trial) in self._replies
 
-    def call(self, key: CallKey) -> ModelCalled | None:
+    def call(self, key: CallKey) -> v.ModelCalled | None:
         return self._calls.get(key)
 
-    def call_at(self, iteration: int, key: CallKey) -> ModelCalled | None:
+    def call_at(self, iteration: int, key: CallKey) -> v.ModelCalled | None:
         """Return the call with a key or, for execution and guidance, one that differs only in its request hash, as
         another version of this program worded it."""
         # A judge may be asked about two answers to a question, in two phases of an iteration.
         other = self._calls_at.get((iteration, *key[:-1])) if key.tier != "judge" else None
         return self._calls.get(key) or other
 
-    def guidance(self) -> list[ModelCalled]:
+    def guidance(self) -> list[v.ModelCalled]:
         """Return the replies of the guidance tier in the open iteration."""
         return [call for key, call in self._calls.items() if key.tier == "guidance"]
 
-    def lost(self, key: CallKey) -> CallFailed | None:
+    def lost(self, key: CallKey) -> v.CallFailed | None:
         """Return the failure that permanently ended a call, or None."""
         failures = self._failures.get((key.tier, key.purpose, key.about, key.attempt), [])
         return next((each for each in failures if each.final and each.request_sha256 == key.request_sha256), None)
 
-    def trimmings(self, phase: Phase, question_id: str, trial: int = 0) -> list[BundleTrimmed]:
+    def trimmings(self, phase: v.Phase, question_id: str, trial: int = 0) -> list[v.BundleTrimmed]:
         return self._trimmings.get((phase, question_id, trial), [])
 
-    def tool_run(self, purpose: str, question_id: str, tool_id: str, arguments: str) -> ToolRan | None:
+    def tool_run(self, purpose: str, question_id: str, tool_id: str, arguments: str) -> v.ToolRan | None:
         return self._tool_runs.get((purpose, question_id, tool_id, arguments))
 
-    def tool_runs(self, purpose: str, question_id: str) -> list[ToolRan]:
+    def tool_runs(self, purpose: str, question_id: str) -> list[v.ToolRan]:
         return [self._tool_runs[key] for key in sorted(self._tool_runs) if key[:2] == (purpose, question_id)]
 
-    def search(self, purpose: str, question_id: str, place: int) -> SearchAnswered | None:
+    def search(self, purpose: str, question_id: str, place: int) -> v.SearchAnswered | None:
         return self._searches.get((purpose, question_id, place))
 
-    def steps(self, purpose: str, episode_id: str) -> list[EpisodeStepped]:
+    def steps(self, purpose: str, episode_id: str) -> list[v.EpisodeStepped]:
         # By number: a fold by type, or a batch of a group commit, may bring them in another order.
         steps = self._steps.get((purpose, episode_id), {})
         return [steps[step] for step in sorted(steps)]
 
-    def step(self, purpose: str, episode_id: str, step: int) -> EpisodeStepped | None:
+    def step(self, purpose: str, episode_id: str, step: int) -> v.EpisodeStepped | None:
         return self._steps.get((purpose, episode_id), {}).get(step)
 
-    def episode(self, purpose: str, episode_id: str) -> EpisodeClosed | None:
+    def episode(self, purpose: str, episode_id: str) -> v.EpisodeClosed | None:
         return self._episodes.get((purpose, episode_id))
 
     def digest(self) -> str:
@@ -312,7 +290,7 @@ class Progress:
         # Marks have no event in the dump; msgpack returns them as a list of lists.
         self._phases = [(iteration, phase) for iteration, phase in phases]
 
-    def _note_call(self, call: ModelCalled) -> None:
+    def _note_call(self, call: v.ModelCalled) -> None:
         key = CallKey(call.tier, call.purpose, call.about, call.attempt, call.request_sha256)
         # The first reply wins, as it does in a live run, which never makes a recorded call again.
         self._calls.setdefault(key, call)
@@ -326,10 +304,10 @@ class Progress:
             self._replies[asking] = call
 
 
-def trial_of(event: AboutAsking | ModelCalled) -> int:
+def trial_of(event: v.AboutAsking | v.ModelCalled) -> int:
     """Return the round of a trial, or 0."""
     return event.iteration if event.purpose == "trial" else 0
 
 
-def _asking(event: AboutAsking | ModelCalled, about: str) -> _Asking:
+def _asking(event: v.AboutAsking | v.ModelCalled, about: str) -> _Asking:
     return PHASE_OF_PURPOSE[event.purpose], about, trial_of(event)

@@ -17,17 +17,9 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 import numpy as np
 
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
-from mage_es.events.vocabulary import (
-    AnswerCarried,
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    Event,
-    GuardDecided,
-    Purpose,
-)
 from mage_es.projections.protocol import Order, unread
 
 START = -1
@@ -50,13 +42,13 @@ class LastAsked(NamedTuple):
 class Scores:
     name: ClassVar[str] = "scores"
     reads: ClassVar[Reads] = {
-        AnswerJudged: ("purpose", "iteration", "task_type", "question_id", "correct", "seen"),
-        AnswerCarried: ("iteration", "task_type", "question_id", "correct"),
-        AnswerUnanswered: ("purpose", "iteration"),
-        AnswerUndecided: ("purpose", "iteration"),
-        GuardDecided: ("iteration", "verdict"),
+        v.AnswerJudged: ("purpose", "iteration", "task_type", "question_id", "correct", "seen"),
+        v.AnswerCarried: ("iteration", "task_type", "question_id", "correct"),
+        v.AnswerUnanswered: ("purpose", "iteration"),
+        v.AnswerUndecided: ("purpose", "iteration"),
+        v.GuardDecided: ("iteration", "verdict"),
     }
-    columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
+    columnar: ClassVar[frozenset[type[v.Event]]] = frozenset({v.AnswerJudged})
     dumped: ClassVar[Any] = tuple[
         dict[str, dict[int, dict[str, list[int]]]],
         dict[int, dict[str, bool]],
@@ -80,38 +72,38 @@ class Scores:
         self._unanswered: dict[str, dict[int, int]] = {}
         self._undecided: dict[str, dict[int, int]] = {}
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: v.Event) -> None:
         match event:
-            case AnswerJudged():
+            case v.AnswerJudged():
                 self._add(event.purpose, event.iteration, event.task_type, event.correct, 1)
                 # The paired guard compares answers question by question, so sums are not enough for anchors.
                 if event.purpose == "anchor":
                     self._note_anchor(event.iteration, event.question_id, event.correct, event.seen, event.task_type)
                 elif event.purpose == "bare":
                     self._bare[event.question_id] = event.correct
-            case AnswerCarried():
+            case v.AnswerCarried():
                 self._note_type(event.iteration, event.question_id, event.task_type)
                 self._add("anchor", event.iteration, event.task_type, event.correct, 1)
                 self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
-            case AnswerUnanswered():
+            case v.AnswerUnanswered():
                 # Not a wrong answer, or a provider's outage would look like the learner getting worse, and roll it
                 # back.
                 _count(self._unanswered, event)
-            case AnswerUndecided():
+            case v.AnswerUndecided():
                 _count(self._undecided, event)
-            case GuardDecided():
+            case v.GuardDecided():
                 self._verdicts[event.iteration] = event.verdict
             case _:
                 raise unread(self, event)
 
-    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
+    def apply_columns(self, cls: type[v.Event], columns: Columns) -> None:
         series = columns.grouped("purpose", "iteration", "task_type")
         found = zip(series.keys, series.sums(columns.column("correct")), series.counts(), strict=True)
         for (purpose, iteration, task_type), correct, total in found:
             self._add(purpose, iteration, task_type, correct, total)
 
         # Anchors are few among all answers, so only their rows are looked at one by one.
-        def rows_of(sought: Purpose, *names: str) -> Iterable[tuple[Any, ...]]:
+        def rows_of(sought: v.Purpose, *names: str) -> Iterable[tuple[Any, ...]]:
             places = [number for number, (purpose, _, _) in enumerate(series.keys) if purpose == sought]
             rows = np.flatnonzero(np.isin(series.of, places))
             return zip(*(columns.column(name).at(rows) for name in names), strict=True)
@@ -120,24 +112,24 @@ class Scores:
             self._note_anchor(*answer)
         self._bare.update(rows_of("bare", "question_id", "correct"))
 
-    def score(self, purpose: Purpose, iteration: int) -> Score:
+    def score(self, purpose: v.Purpose, iteration: int) -> Score:
         types = self.by_task_type(purpose, iteration).values()
         return Score(sum(score.correct for score in types), sum(score.total for score in types))
 
-    def asked(self, purpose: Purpose, iteration: int) -> int:
+    def asked(self, purpose: v.Purpose, iteration: int) -> int:
         return self.score(purpose, iteration).total + self.unanswered(purpose, iteration)
 
-    def unanswered(self, purpose: Purpose, iteration: int) -> int:
+    def unanswered(self, purpose: v.Purpose, iteration: int) -> int:
         return self._unanswered.get(purpose, {}).get(iteration, 0)
 
-    def undecided(self, purpose: Purpose, iteration: int) -> int:
+    def undecided(self, purpose: v.Purpose, iteration: int) -> int:
         return self._undecided.get(purpose, {}).get(iteration, 0)
 
-    def by_task_type(self, purpose: Purpose, iteration: int) -> Mapping[str, Score]:
+    def by_task_type(self, purpose: v.Purpose, iteration: int) -> Mapping[str, Score]:
         types = self._counts.get(purpose, {}).get(iteration, {})
         return {task_type: Score(*types[task_type]) for task_type in sorted(types)}
 
-    def between(self, purpose: Purpose, task_type: str, *, first: int, last: int) -> Score:
+    def between(self, purpose: v.Purpose, task_type: str, *, first: int, last: int) -> Score:
         """Return the score of one series and task type over the iterations `first` to `last`, both included."""
         by_iteration, correct, total = self._counts.get(purpose, {}), 0, 0
         for iteration in range(first, last + 1):
@@ -212,6 +204,6 @@ class Scores:
         score[1] += total
 
 
-def _count(apart: dict[str, dict[int, int]], event: AnswerUnanswered | AnswerUndecided) -> None:
+def _count(apart: dict[str, dict[int, int]], event: v.AnswerUnanswered | v.AnswerUndecided) -> None:
     by_iteration = apart.setdefault(event.purpose, {})
     by_iteration[event.iteration] = by_iteration.get(event.iteration, 0) + 1

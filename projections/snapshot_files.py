@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -39,9 +39,12 @@ from mage_es.events.disk.documents import UNREADABLE
 from mage_es.events.disk.opening import LARGEST, opened
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Digest, IterationClosed
-from mage_es.projections.fold import DIGESTED, UNCOVERED, Source, State, uncollected
+from mage_es.projections.fold import DIGESTED, UNCOVERED, State, uncollected
 from mage_es.projections.progress import Progress
 from mage_es.projections.protocol import Parted, Projection, Typed
+
+if TYPE_CHECKING:  # as in fold.py
+    from mage_es.events.log import LogReader
 
 COVERED = tuple(view for view in DIGESTED if view not in UNCOVERED)
 """The projections whose every field a digest covers."""
@@ -97,7 +100,7 @@ class _Kept(NamedTuple):
 
     file: _File
     closed: IterationClosed
-    source: Source
+    source: "LogReader"
 
     @property
     def seq(self) -> int:
@@ -160,7 +163,7 @@ def ended(head: bytes) -> bytes:
     return b"".join((head, len(head).to_bytes(8), hashlib.sha256(head).digest(), _MAGIC))
 
 
-def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -> State | None:
+def latest_snapshot(folder: Path, source: "LogReader", *, until: int | None = None) -> State | None:
     """Return the newest kept state of this very log at or before event `until` (default: its head), or None. Its texts
     are opened with the keys of the log's reader."""
     last = source.head.seq if until is None else min(until, source.head.seq)
@@ -170,7 +173,7 @@ def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -
     return None
 
 
-def disowned(folder: Path, source: Source) -> list[Path]:
+def disowned(folder: Path, source: "LogReader") -> list[Path]:
     """Return the snapshots that claim the log's digests for another state, which no crash can cause. A snapshot that is
     torn, or ahead of what the disk kept of its log, claims nothing and is skipped."""
     agreeing = filter(None, (_kept(path, source) for path in _files(folder)))
@@ -217,7 +220,7 @@ def _seq_of(path: Path) -> int:
     return int(path.name[:20])
 
 
-def _kept(path: Path, source: Source) -> _Kept | None:
+def _kept(path: Path, source: "LogReader") -> _Kept | None:
     """Return a snapshot of this fold, if the log has the digests that it claims."""
     file = _file(path)
     if file is None or file.head.seq != _seq_of(path) or file.head.fingerprint != fold_fingerprint():
@@ -253,7 +256,7 @@ def _file(path: Path) -> _File | None:
     return _File(path, about) if size == kept + len(head) + _END else None
 
 
-def _closed_at(seq: int, source: Source) -> IterationClosed | None:
+def _closed_at(seq: int, source: "LogReader") -> IterationClosed | None:
     reads: Reads = {IterationClosed: IterationClosed.__struct_fields__}
     closed = (event for _, event in source.events(reads, since=seq, until=seq) if isinstance(event, IterationClosed))
     return next(closed, None)

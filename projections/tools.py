@@ -36,10 +36,8 @@ class Tools:
                 written = self._by_skill.setdefault(event.skill, {})
                 written.pop(event.tool_id, None)
                 written[event.tool_id] = None
-            case MemoryQuarantined():
-                self._tools.quarantine(event.memory_id)
-            case MemoryReleased():
-                self._tools.release(event.memory_id)
+            case MemoryQuarantined() | MemoryReleased():
+                self._tools.curate(event)
             case _:
                 raise unread(self, event)
 

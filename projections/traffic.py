@@ -10,17 +10,8 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from mage_es.events import vocabulary as v
 from mage_es.events.segments import Columns, Reads
-from mage_es.events.vocabulary import (
-    Event,
-    FeedbackGiven,
-    InferenceClosed,
-    InferenceOpened,
-    MemoryProposed,
-    ProposalReviewed,
-    ProposalSettled,
-    ServingStarted,
-)
 from mage_es.projections.protocol import Order, Projection, unread
 
 ProposalVerdict = Literal["", "waiting", "approved", "published", "refused", "rejected"]
@@ -35,53 +26,53 @@ class Traffic(Projection):
 
     name: ClassVar[str] = "traffic"
     reads: ClassVar[Reads] = {
-        ServingStarted: ("process", "salt", "holdback_micro"),
-        InferenceOpened: ("treatment",),
-        InferenceClosed: ("outcome",),
-        FeedbackGiven: ("kind",),
-        MemoryProposed: MemoryProposed.__struct_fields__,
-        ProposalSettled: ("memory_id", "verdict"),
-        ProposalReviewed: ("memory_id", "verdict"),
+        v.ServingStarted: ("process", "salt", "holdback_micro"),
+        v.InferenceOpened: ("treatment",),
+        v.InferenceClosed: ("outcome",),
+        v.FeedbackGiven: ("kind",),
+        v.MemoryProposed: v.MemoryProposed.__struct_fields__,
+        v.ProposalSettled: ("memory_id", "verdict"),
+        v.ProposalReviewed: ("memory_id", "verdict"),
     }
-    columnar: ClassVar[frozenset[type[Event]]] = frozenset({InferenceOpened, InferenceClosed, FeedbackGiven})
+    columnar: ClassVar[frozenset[type[v.Event]]] = frozenset({v.InferenceOpened, v.InferenceClosed, v.FeedbackGiven})
     # A proposal comes before its verdict.
     order: ClassVar[Order] = "global"
 
     def __init__(self) -> None:
         self.processes, self.salt, self.holdback_micro = 0, "", 0
         self.treatments, self.outcomes, self.feedbacks = Counter[str](), Counter[str](), Counter[str]()
-        self._open: dict[str, MemoryProposed] = {}
+        self._open: dict[str, v.MemoryProposed] = {}
         self._settled: dict[str, ProposalVerdict] = {}
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: v.Event) -> None:
         match event:
-            case InferenceOpened():
+            case v.InferenceOpened():
                 self.treatments[event.treatment] += 1
-            case InferenceClosed():
+            case v.InferenceClosed():
                 self.outcomes[event.outcome] += 1
-            case FeedbackGiven():
+            case v.FeedbackGiven():
                 self.feedbacks[event.kind] += 1
-            case ServingStarted():
+            case v.ServingStarted():
                 self.processes, self.salt, self.holdback_micro = event.process, event.salt, event.holdback_micro
-            case MemoryProposed():
+            case v.MemoryProposed():
                 self._open[event.memory_id] = event
                 self._settled.pop(event.memory_id, None)  # refused without ever being a memory
-            case ProposalSettled() | ProposalReviewed():
+            case v.ProposalSettled() | v.ProposalReviewed():
                 self._settled[event.memory_id] = event.verdict
                 if event.verdict in _FINAL:
                     self._open.pop(event.memory_id, None)
             case _:
                 raise unread(self, event)
 
-    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
+    def apply_columns(self, cls: type[v.Event], columns: Columns) -> None:
         counts, field = {
-            InferenceOpened: (self.treatments, "treatment"),
-            InferenceClosed: (self.outcomes, "outcome"),
-            FeedbackGiven: (self.feedbacks, "kind"),
+            v.InferenceOpened: (self.treatments, "treatment"),
+            v.InferenceClosed: (self.outcomes, "outcome"),
+            v.FeedbackGiven: (self.feedbacks, "kind"),
         }[cls]
         counts.update(columns[field])
 
-    def proposals(self, *verdicts: ProposalVerdict) -> list[MemoryProposed]:
+    def proposals(self, *verdicts: ProposalVerdict) -> list[v.MemoryProposed]:
         """Return by id the proposals with one of these verdicts: "", `waiting` or `approved`."""
         return [self._open[name] for name in sorted(self._open) if self.verdict(name) in verdicts]
 
@@ -103,4 +94,4 @@ class Traffic(Projection):
         self.processes, self.salt, self.holdback_micro = began
         self.treatments, self.outcomes, self.feedbacks = (Counter(dict(each)) for each in counts)
         self._settled = dict(settled)
-        self._open = {each.memory_id: each for each in msgspec.convert(pending, list[MemoryProposed])}
+        self._open = {each.memory_id: each for each in msgspec.convert(pending, list[v.MemoryProposed])}

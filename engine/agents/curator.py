@@ -38,19 +38,7 @@ from mage_es.engine.rules.task_types import revised_types
 from mage_es.engine.rules.trajectories import account_of, own_origin, trajectory_of
 from mage_es.engine.seams.benchmark import giver_of, options_of
 from mage_es.engine.seams.embedder import Vector, to_bytes
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    AnswerJudged,
-    BanditUpdated,
-    Draft,
-    Event,
-    MasteryUpdated,
-    MemoryAppended,
-    MemoryReinforced,
-    MemorySuperseded,
-    Origin,
-    Step,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
 
@@ -60,15 +48,15 @@ class _Solved(NamedTuple):
     reasoning: str
     answer: str
     vector: Vector
-    steps: tuple[Step, ...] = ()
+    steps: tuple[v.Step, ...] = ()
     kind: str = ""
 
 
-def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Draft]:
+def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[v.Draft]:
     """[agents, Curator] No model takes part, although the paper's table lists the Curator under guidance."""
     verdicts = state.progress.verdicts("evaluate")
     harvested = list(_harvest(setting, state, command, verdicts)) if setting.config.success_memories else []
-    events: list[Event] = [
+    events: list[v.Event] = [
         *_mastery(setting, state, command.iteration, verdicts),
         *(_rewards(setting, state, verdicts) if setting.config.bandits else ()),
         *harvested,
@@ -83,8 +71,8 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
 
 
 def _mastery(
-    setting: Setting, state: State, iteration: int, verdicts: Sequence[AnswerJudged]
-) -> Iterable[MasteryUpdated]:
+    setting: Setting, state: State, iteration: int, verdicts: Sequence[v.AnswerJudged]
+) -> Iterable[v.MasteryUpdated]:
     by_skill: dict[str, list[bool]] = defaultdict(list)
     for verdict in verdicts:
         if verdict.purpose == "fresh":
@@ -92,7 +80,7 @@ def _mastery(
     for skill, outcomes in sorted(by_skill.items()):
         before, evidence = state.slots.mastery(skill), sum(outcomes) / len(outcomes)
         after = ratchet(before, evidence, increase=setting.config.mastery_increase, decay=setting.config.mastery_decay)
-        yield MasteryUpdated(
+        yield v.MasteryUpdated(
             iteration=iteration,
             skill=skill,
             before=before,
@@ -103,7 +91,7 @@ def _mastery(
         )
 
 
-def _rewards(setting: Setting, state: State, verdicts: Sequence[AnswerJudged]) -> Iterable[BanditUpdated]:
+def _rewards(setting: Setting, state: State, verdicts: Sequence[v.AnswerJudged]) -> Iterable[v.BanditUpdated]:
     posteriors: dict[tuple[str, str, str], Posterior] = {}
     for verdict in verdicts:
         planned = state.progress.plan("evaluate", verdict.question_id)
@@ -129,8 +117,8 @@ def observed_before(setting: Setting, state: State) -> list[str]:
 
 
 def _harvest(
-    setting: Setting, state: State, command: LearnFromAnswers, verdicts: Sequence[AnswerJudged]
-) -> Iterable[MemoryAppended | MemoryReinforced | MemorySuperseded]:
+    setting: Setting, state: State, command: LearnFromAnswers, verdicts: Sequence[v.AnswerJudged]
+) -> Iterable[v.MemoryAppended | v.MemoryReinforced | v.MemorySuperseded]:
     met, given = Met(state.memory), given_of(verdicts)
     ordinal = 0
     for verdict in verdicts:
@@ -144,19 +132,19 @@ def _harvest(
             memory = _success_memory(setting, command, verdict, one, origin, ordinal)
             guess = _success_memory(setting, command, verdict, one._replace(kind=GUESS, reasoning=""), origin, ordinal)
             event = met.again(memory)
-            ordinal += isinstance(event, MemoryAppended)
+            ordinal += isinstance(event, v.MemoryAppended)
             yield event
             if (
-                isinstance(event, MemoryAppended)
+                isinstance(event, v.MemoryAppended)
                 and not one.kind
                 and state.memory.status_of(guess.memory_id) == "active"
             ):
-                yield MemorySuperseded(memory_id=guess.memory_id, by=memory.memory_id)
+                yield v.MemorySuperseded(memory_id=guess.memory_id, by=memory.memory_id)
 
 
 def _missed(
-    setting: Setting, state: State, command: LearnFromAnswers, verdicts: Sequence[AnswerJudged]
-) -> Iterable[MemoryAppended | MemoryReinforced]:
+    setting: Setting, state: State, command: LearnFromAnswers, verdicts: Sequence[v.AnswerJudged]
+) -> Iterable[v.MemoryAppended | v.MemoryReinforced]:
     """Yield a case for each missed question: the right answer, as far as the run may show that to a teacher."""
     # Each has its own birth: the harvest of the same phase has the earlier numbers.
     met, ordinal = Met(state.memory), len(verdicts)
@@ -186,22 +174,22 @@ def _missed(
                 embedding=to_bytes(command.vectors[question.id]),
             )
         )
-        ordinal += isinstance(event, MemoryAppended)
+        ordinal += isinstance(event, v.MemoryAppended)
         yield event
 
 
-def _origin(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Origin:
+def _origin(state: State, command: LearnFromAnswers, verdict: v.AnswerJudged) -> v.Origin:
     by = giver_of(command.questions[verdict.question_id])
     return msgspec.structs.replace(own_origin(state, "evaluate", verdict), by=by)
 
 
-def _reached(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:
+def _reached(state: State, command: LearnFromAnswers, verdict: v.AnswerJudged) -> Iterable[_Solved]:
     for stone in _milestones(state, verdict):
         question = command.questions[verdict.question_id].question
         yield _Solved(question, account_of_milestone(stone), stone.achievement, command.observed[stone.observation])
 
 
-def given_of(verdicts: Iterable[AnswerJudged]) -> Mapping[tuple[str, str], TimesGiven]:
+def given_of(verdicts: Iterable[v.AnswerJudged]) -> Mapping[tuple[str, str], TimesGiven]:
     """Return by task type and answer how often the answer was given in an iteration, and how often it was right."""
     times, right = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for verdict in verdicts:
@@ -214,7 +202,7 @@ def _solved(
     setting: Setting,
     state: State,
     command: LearnFromAnswers,
-    verdict: AnswerJudged,
+    verdict: v.AnswerJudged,
     given: Mapping[tuple[str, str], TimesGiven],
 ) -> Iterable[_Solved]:
     if not verdict.correct:
@@ -233,21 +221,21 @@ def _solved(
     yield _Solved(question.question, reasoning, verdict.answer, vector, kept, GUESS if is_guessed else "")
 
 
-def _milestones(state: State, verdict: AnswerJudged) -> list[Milestone]:
+def _milestones(state: State, verdict: v.AnswerJudged) -> list[Milestone]:
     return milestones(state.progress.steps(verdict.purpose, verdict.question_id))
 
 
-def _steps(state: State, question_id: str, *, cap: int) -> tuple[Step, ...]:
+def _steps(state: State, question_id: str, *, cap: int) -> tuple[v.Step, ...]:
     chain = state.progress.plan("evaluate", question_id).chain
     outputs = (state.progress.reply("evaluate", call_of(question_id, place)).text for place in range(1, 1 + len(chain)))
     return tuple(
-        Step(skill=skill, output=capped(output.strip(), cap)) for skill, output in zip(chain, outputs, strict=True)
+        v.Step(skill=skill, output=capped(output.strip(), cap)) for skill, output in zip(chain, outputs, strict=True)
     )
 
 
 def _action_recipes(
-    setting: Setting, state: State, iteration: int, verdicts: Sequence[AnswerJudged]
-) -> Iterable[ActionRecipeHarvested]:
+    setting: Setting, state: State, iteration: int, verdicts: Sequence[v.AnswerJudged]
+) -> Iterable[v.ActionRecipeHarvested]:
     went_well = [
         trajectory_of(state, "evaluate", verdict)
         for verdict in verdicts
@@ -257,8 +245,13 @@ def _action_recipes(
 
 
 def _success_memory(
-    setting: Setting, command: LearnFromAnswers, verdict: AnswerJudged, solved: _Solved, origin: Origin, ordinal: int
-) -> MemoryAppended:
+    setting: Setting,
+    command: LearnFromAnswers,
+    verdict: v.AnswerJudged,
+    solved: _Solved,
+    origin: v.Origin,
+    ordinal: int,
+) -> v.MemoryAppended:
     return new_memory(
         salt=setting.salt,
         outcome="success_memory",

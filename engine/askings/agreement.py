@@ -7,8 +7,6 @@ Rules
     - An unusable or missing reply scores 0 and is counted separately: what cannot be read is never right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Plans, verdicts, trimmings and steps are most of a log. So they are collected st
 what belongs to one asking has the same log, iteration, purpose and question, and follows its plan.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 

@@ -24,7 +24,7 @@ import msgspec
 
 from mage_es.engine.agents.critic import judgement
 from mage_es.engine.agents.learner import course_of, plan_answers
-from mage_es.engine.commands import Call, Command, RecordFact
+from mage_es.engine.commands import Call, Command, RecordFacts
 from mage_es.engine.courses import Ask, Fact, Finish, Move, begin
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models, open_model, require_models
@@ -42,27 +42,15 @@ from mage_es.engine.session.catching_up import replay_course
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.engine.session.queueing import Client
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted, LogError, PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Head, Log, LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUndecided,
-    CallFailed,
-    Draft,
-    ModelCalled,
-    Phase,
-    QuestionPlanned,
-    QuestionsReasked,
-    Record,
-    RunStarted,
-    Tier,
-)
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.texts import Texts
 
-Replies = Mapping[tuple[Tier, str], ModelCalled]
+Replies = Mapping[tuple[v.Tier, str], v.ModelCalled]
 """Replies on record, by tier and the hash of the request."""
 _PLACE = 16
 """By how many bits the place of a repetition is above the ordinals of its facts."""
@@ -72,13 +60,13 @@ class Again(NamedTuple):
     """A plan to ask, and the phase and event of the run that it belongs to. `name` distinguishes it from other plans to
     ask the same question again."""
 
-    planned: QuestionPlanned
-    phase: Phase
+    planned: v.QuestionPlanned
+    phase: v.Phase
     causation: int
     name: str
 
 
-def models_again(world: World, started: RunStarted, execution: Model | None, judge: Model | None) -> Models:
+def models_again(world: World, started: v.RunStarted, execution: Model | None, judge: Model | None) -> Models:
     """Return the models of a run, or those given in their place. Raises `UsageError` if another learner is given."""
     config = world.setting.config
     models = Models(
@@ -95,18 +83,18 @@ def models_again(world: World, started: RunStarted, execution: Model | None, jud
     return models
 
 
-def names_again(started: RunStarted, judge: str) -> dict[Tier, str]:
+def names_again(started: v.RunStarted, judge: str) -> dict[v.Tier, str]:
     """Return the names of a run's models by tier."""
     return {"execution": started.execution_model, **({"judge": judge} if judge else {})}
 
 
-def replies_of(run: Run, reader: LogReader, names: Mapping[Tier, str]) -> dict[tuple[Tier, str], ModelCalled]:
+def replies_of(run: Run, reader: LogReader, names: Mapping[v.Tier, str]) -> dict[tuple[v.Tier, str], v.ModelCalled]:
     """Return every reply of these models that a log within the run has."""
     logs = [reader, *_exam_logs(run, reader), *([LogReader(run.reasked.log_path)] if run.reasked.events else [])]
     return {
         (call.tier, call.request_sha256): call
         for log in logs
-        for call in log.of(ModelCalled)
+        for call in log.of(v.ModelCalled)
         if names.get(call.tier) == call.model
     }
 
@@ -118,24 +106,24 @@ def _exam_logs(run: Run, reader: LogReader) -> Iterator[LogReader]:
                 yield record.log(run)
 
 
-def planned_on(world: World, state: State, iteration: int, names: Sequence[str]) -> list[QuestionPlanned]:
+def planned_on(world: World, state: State, iteration: int, names: Sequence[str]) -> list[v.QuestionPlanned]:
     """Return how an exam of the end of an iteration plans questions, in id order; `state` is the state there."""
     ledger, state.ledger = state.ledger, Ledger()  # as an exam's own account starts at zero
     try:
         drafts = plan_answers(world.setting, state, exam_plan(world, state, names, control="none"))
     finally:
         state.ledger = ledger
-    plans = [draft.event for draft in drafts if isinstance(draft.event, QuestionPlanned)]
+    plans = [draft.event for draft in drafts if isinstance(draft.event, v.QuestionPlanned)]
     return [msgspec.structs.replace(planned, iteration=iteration) for planned in plans]
 
 
-def as_examined(planned: QuestionPlanned, seq: int) -> Again:
+def as_examined(planned: v.QuestionPlanned, seq: int) -> Again:
     """Return an exam's plan as one to ask, named by its prompt; `seq` is the event of its state."""
     shown = (*(hit.memory_id for hit in planned.memories), *planned.principles)
     return Again(planned, "exam", seq, "\n".join((planned.prompt_sha256, *shown)))
 
 
-def less(world: World, state: State, planned: QuestionPlanned, removed: Set[str]) -> QuestionPlanned:
+def less(world: World, state: State, planned: v.QuestionPlanned, removed: Set[str]) -> v.QuestionPlanned:
     """Return a plan without some memories, and with the prompt that it then has."""
     planned = without(planned, removed)
     first = begin(course_of(world.setting, state, planned, world.questions[planned.question_id]))
@@ -159,10 +147,10 @@ async def asking_again(
     run: Run,
     reader: LogReader,
     world: World,
-    models: Mapping[Tier, Model],
+    models: Mapping[v.Tier, Model],
     runtime: Runtime,
     verb: str,
-    found: Callable[[], QuestionsReasked] | None = None,
+    found: Callable[[], v.QuestionsReasked] | None = None,
 ) -> AsyncIterator[AskingAgain]:
     """Open the log of what is asked again, and clients for the models; the limits cover what is asked now, as its price
     does. At the end, or after a stop, the run's own log records which `verb` asked, and what was `found`.
@@ -172,11 +160,11 @@ async def asking_again(
     """
     part = run.reasked
     with _on_record(run, set(world.setting.subjects.values()), verb, found) as log:
-        names: dict[Tier, str] = {tier: model.name for tier, model in models.items()}
+        names: dict[v.Tier, str] = {tier: model.name for tier, model in models.items()}
         book = _Book(log, part.log_path, replies_of(run, reader, names), verb)
         budget = runtime.budget(Ledger())
         async with AsyncExitStack() as closing:
-            clients: dict[Tier, RetryingClient] = {}
+            clients: dict[v.Tier, RetryingClient] = {}
             for tier, model in models.items():
                 clients[tier] = RetryingClient(
                     model,
@@ -190,7 +178,9 @@ async def asking_again(
 
 
 @contextmanager
-def _on_record(run: Run, subjects: Set[str], verb: str, found: Callable[[], QuestionsReasked] | None) -> Iterator[Log]:
+def _on_record(
+    run: Run, subjects: Set[str], verb: str, found: Callable[[], v.QuestionsReasked] | None
+) -> Iterator[Log]:
     """Yield the log of what is asked again. At the end the run's own log names its head, with what was `found`, unless
     a second signal cuts that short: whatever stopped the asking, it was paid for."""
     part = run.reasked
@@ -202,7 +192,7 @@ def _on_record(run: Run, subjects: Set[str], verb: str, found: Callable[[], Ques
         part.path.mkdir(parents=True, exist_ok=True)
         if part.events:
             own = Log.open(part.log_path, clock=clock)
-        elif next(reader.of(QuestionsReasked), None):
+        elif next(reader.of(v.QuestionsReasked), None):
             raise PrerequisiteError(
                 f"{part.log_path} is missing, and its answers were paid for: restore it from a backup of {run.id}."
             )
@@ -214,7 +204,7 @@ def _on_record(run: Run, subjects: Set[str], verb: str, found: Callable[[], Ques
                 own.seal_texts_of(subjects)
                 yield own
         finally:
-            named = max((event.head_seq for event in LogReader(run.log_path).of(QuestionsReasked)), default=0)
+            named = max((event.head_seq for event in LogReader(run.log_path).of(v.QuestionsReasked)), default=0)
             if whole and own.head.seq > named:  # only now is the head final, as closing a log seals it
                 *others, last = _askings(part, named, own.head, verb)
                 try:
@@ -226,20 +216,20 @@ def _on_record(run: Run, subjects: Set[str], verb: str, found: Callable[[], Ques
                     whole.append([_named(event) for event in (*others, last)])
 
 
-def _askings(part: Run, named: int, head: Head, verb: str) -> Iterator[QuestionsReasked]:
+def _askings(part: Run, named: int, head: Head, verb: str) -> Iterator[v.QuestionsReasked]:
     """Yield what was asked since event `named` of its log, for each who asked, up to the head; without a word of that,
     as of `verb`."""
     own = LogReader(part.log_path)
-    begun = [*own.of(QuestionsReasked, since=named + 1)] or [QuestionsReasked(verb=verb)]
+    begun = [*own.of(v.QuestionsReasked, since=named + 1)] or [v.QuestionsReasked(verb=verb)]
     ends = [*((later.head_seq, later.head_chain) for later in begun[1:]), head]
     for event, (seq, chain) in zip(begun, ends, strict=True):
-        made = own.events({ModelCalled: ("iteration",)}, since=named + 1, until=seq)
+        made = own.events({v.ModelCalled: ("iteration",)}, since=named + 1, until=seq)
         yield msgspec.structs.replace(event, calls=sum(1 for _ in made), head_seq=seq, head_chain=chain)
         named = seq
 
 
-def _named(event: QuestionsReasked) -> Draft:
-    return Draft(event=event, iteration=-1, phase="exam", ordinal=event.head_seq)
+def _named(event: v.QuestionsReasked) -> v.Draft:
+    return v.Draft(event=event, iteration=-1, phase="exam", ordinal=event.head_seq)
 
 
 class AskingAgain(NamedTuple):
@@ -248,7 +238,7 @@ class AskingAgain(NamedTuple):
     run: Run
     world: World
     runtime: Runtime
-    clients: Mapping[Tier, RetryingClient]
+    clients: Mapping[v.Tier, RetryingClient]
     book: _Book
 
     async def answer(self, state: State, wanted: Sequence[Again], *, done: int, total: int) -> list[Finish | None]:
@@ -266,18 +256,18 @@ class AskingAgain(NamedTuple):
             meant[id(course.course)] = again
         setting, sandbox = world.setting, Sandbox()
         # Inference is frozen: courses get no client for guidance.
-        answering: dict[Tier, Client] = {tier: client for tier, client in self.clients.items() if tier != "guidance"}
+        answering: dict[v.Tier, Client] = {tier: client for tier, client in self.clients.items() if tier != "guidance"}
 
-        def decided(again: Again, command: Command) -> list[Draft]:
+        def decided(again: Again, command: Command) -> list[v.Draft]:
             return _apart(again.name, decide(setting, state, command))
 
-        def fact(item: PendingCourse, event: QuestionPlanned | AnswerJudged | AnswerUndecided) -> list[Draft]:
+        def fact(item: PendingCourse, event: v.QuestionPlanned | v.AnswerJudged | v.AnswerUndecided) -> list[v.Draft]:
             again = meant[id(item.course)]
-            return decided(again, RecordFact.about(item.planned, again.phase, event, causation=again.causation))
+            return decided(again, RecordFacts.about(item.planned, again.phase, event, causation=again.causation))
 
         book.commit([draft for item in pending for draft in fact(item, item.planned)])
 
-        async def perform(item: PendingCourse, move: Move) -> Sequence[Draft]:
+        async def perform(item: PendingCourse, move: Move) -> Sequence[v.Draft]:
             again = meant[id(item.course)]
             effects = Effects(
                 setting,
@@ -291,7 +281,7 @@ class AskingAgain(NamedTuple):
 
         def record(batch: Sequence[CompletedMove]) -> None:
             nonlocal done
-            drafts = list[Draft]()
+            drafts = list[v.Draft]()
             for moved in batch:
                 drafts += moved.drafts
                 if (finish := moved.finish) is None:
@@ -316,7 +306,7 @@ class AskingAgain(NamedTuple):
             raise Interrupted("Stopped before all questions were asked again.")
         return [ends.get(id(item.course)) for item in pending]
 
-    async def write(self, state: State, iteration: int, ask: Ask, shown: tuple[str, ...]) -> ModelCalled | None:
+    async def write(self, state: State, iteration: int, ask: Ask, shown: tuple[str, ...]) -> v.ModelCalled | None:
         """Ask for a text about the questions whose ids are `shown`, unless it is on record; None if the call failed
         permanently. Raises what `answer` raises."""
         tier, name = ask.tier, ask.request.sha256
@@ -339,30 +329,30 @@ class AskingAgain(NamedTuple):
 class _Book:
     """The log of what is asked again, and every reply that it or another log of the run has."""
 
-    def __init__(self, log: Log, path: Path, replies: dict[tuple[Tier, str], ModelCalled], verb: str) -> None:
+    def __init__(self, log: Log, path: Path, replies: dict[tuple[v.Tier, str], v.ModelCalled], verb: str) -> None:
         self.log, self.texts, self.replies, self.calls = log, Texts(), replies, 0
-        self._begun = [_named(QuestionsReasked(verb=verb, head_seq=log.head.seq, head_chain=log.head.chain))]
-        for event in LogReader(path).of(ModelCalled, CallFailed):
+        self._begun = [_named(v.QuestionsReasked(verb=verb, head_seq=log.head.seq, head_chain=log.head.chain))]
+        for event in LogReader(path).of(v.ModelCalled, v.CallFailed):
             self.texts.apply(event)
 
-    def commit(self, drafts: Sequence[Draft]) -> None:
+    def commit(self, drafts: Sequence[v.Draft]) -> None:
         appended = self.log.append([*self._begun, *self.texts.numbered(drafts)])
         self._begun = []
         for event in appended.events:
-            if isinstance(event, ModelCalled | CallFailed):
+            if isinstance(event, v.ModelCalled | v.CallFailed):
                 self.texts.apply(event)
-            if isinstance(event, ModelCalled):
+            if isinstance(event, v.ModelCalled):
                 self.replies[event.tier, event.request_sha256] = event
                 self.calls += 1
 
 
-def _apart(name: str, drafts: Sequence[Draft]) -> list[Draft]:
+def _apart(name: str, drafts: Sequence[v.Draft]) -> list[v.Draft]:
     """Return drafts whose identity also depends on the repetition's name: a question is asked again without one memory,
     and without another."""
     place = int.from_bytes(blake2b(name.encode(), digest_size=5).digest()) << _PLACE
     return [msgspec.structs.replace(draft, ordinal=draft.ordinal + place) for draft in drafts]
 
 
-def place_of(record: Record) -> int:
+def place_of(record: v.Record) -> int:
     """Return what the facts of one repetition have in common."""
     return record.ordinal >> _PLACE

@@ -1,7 +1,5 @@
 """The requests of a log, reassembled from its texts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 

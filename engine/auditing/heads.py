@@ -1,8 +1,6 @@
 """The verbs on signed heads: sign a run's current head, cosign the newest, and issue a receipt for what a head
 proves."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Iterable
 from pathlib import Path

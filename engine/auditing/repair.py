@@ -1,7 +1,5 @@
 """The verb `repair`: truncate a damaged log after its last intact event, so that the run can continue."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from contextlib import suppress

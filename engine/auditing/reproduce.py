@@ -9,8 +9,6 @@ Rules
     - Nothing is recorded.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

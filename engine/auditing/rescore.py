@@ -1,7 +1,5 @@
 """Scoring recorded exams again after the scorer changed: from the recorded replies alone, beside the old verdicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from mage_es import __version__

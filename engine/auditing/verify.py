@@ -1,7 +1,5 @@
 """The verb `verify`: check every claim of a run against its log, one row for each theorem."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any

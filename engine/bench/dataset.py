@@ -4,8 +4,6 @@ The test split wins: a question whose id is in it is not in evolution. If record
 counts; one id for two questions is refused.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@
 computed from the complete upstream file.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 The task types come from the gold solutions (the paper's own practice), so they may label evolution questions only.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

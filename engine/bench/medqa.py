@@ -4,8 +4,6 @@ The official files are in a zip on Google Drive, linked in the README of github.
 benchmark's folder. Hugging Face has a copy of the training and test files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

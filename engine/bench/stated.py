@@ -1,8 +1,6 @@
 """Whether prose gives an answer, and whether another answer may mean the same: for benchmarks whose rule leaves the
 rest to a judge."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -10,8 +10,6 @@ not an answer. If the task's own query fails, or the sandbox lacks something tha
 undecided.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import json

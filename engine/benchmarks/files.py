@@ -1,7 +1,5 @@
 """Reading a file that someone else wrote: only up to a limit, however small it is when compressed."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import tomllib

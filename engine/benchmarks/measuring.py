@@ -5,8 +5,6 @@ Rules
     - A metric that is None is not counted by upstream (a distance that could not be read).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple

@@ -10,8 +10,6 @@ number equals is a mark (`\boxed{9 * 2} = 18`), and one that only names a number
 the same holds for the last line with a number. Two alternative numbers ("18 or 20") are not an answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation

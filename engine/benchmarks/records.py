@@ -8,8 +8,6 @@ Rules
     - Records are read one by one, so that no form of a file takes more memory than its content.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -29,8 +29,8 @@ DIMENSION = 128
 ALGORITHM = "hash/2: crc32, words x4, word pairs x1, letter triples x2, 1 + ln(count), 128 signed buckets"
 
 _WORD, _PAIR, _TRIPLE = 4, 1, 2
-"""How much a feature of each kind adds to its bucket. A pair says what the order of two words is, and little else: pairs
-that weigh more drown the words that an answer depends on, as all features share the buckets."""
+"""How much a feature of each kind adds to its bucket. A pair says in which order two words are, and little else: pairs
+that weigh more drown the words that an answer depends on, since all features share the buckets."""
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LONGEST_WORD = 24
 _CACHED_WORDS = 65_536

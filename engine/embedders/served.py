@@ -5,8 +5,6 @@ Rules
       resumed.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable

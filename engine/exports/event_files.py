@@ -12,8 +12,6 @@ Rules
     - Numbers that are not finite are exact in Parquet and CSV (`nan`, `inf`); in JSON, which cannot name them, `null`.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 import shutil

@@ -1,12 +1,10 @@
 """The columns of an export: their names, their types, and a description of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
-from mage_es.engine.exports.meanings import meanings_of
+from mage_es.engine.seams.field_docs import field_docs
 from mage_es.events.facts import Event, Part, plain, tag_of
 from mage_es.events.facts.shapes import Shape, shapes_of
 from mage_es.events.segments import schema
@@ -58,6 +56,11 @@ _NOTES = {
 }
 
 _PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "bytes": "string, base64"}
+
+
+def meanings_of(cls: type[Event] | type[Part], common: Mapping[str, str]) -> dict[str, str]:
+    """Return what each field means: its docstring, or else what `common` says of a field of this name, or nothing."""
+    return {name: field_docs(cls).get(name) or common.get(name, "") for name in cls.__struct_fields__}
 
 
 def _columns(cls: type[Event] | type[Part], meanings: Mapping[str, str], format: str) -> Iterator[tuple[str, str, str]]:

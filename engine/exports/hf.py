@@ -16,8 +16,6 @@ Rules
     - The same log gives the same bytes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack

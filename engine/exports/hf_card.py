@@ -1,7 +1,5 @@
 """The card of a data set that holds a run: the front matter that the Hugging Face Hub reads, and a page for people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ Rules
       iteration (run/anchors.py), and to the questions of the last finished exam of that state, without a control.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

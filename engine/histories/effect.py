@@ -10,8 +10,6 @@ Rules
       since its pair would differ in more than the memories.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from itertools import groupby
 from pathlib import Path

@@ -8,8 +8,6 @@ Rules
     - The time needed grows with the length of the other's log, not with what it learned: nothing is folded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

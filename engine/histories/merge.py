@@ -8,8 +8,6 @@ Rules
     - It has the settings of the first run, with room for the anchors and held-out questions of both.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -38,21 +38,10 @@ from mage_es.engine.rules.splits import Splits
 from mage_es.engine.run.inheriting import Parent, added, asked_in, past_of
 from mage_es.engine.run.questions import grown, stored_questions, with_column_roles
 from mage_es.engine.seams.benchmark import Benchmark, Question
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import named
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    Draft,
-    Event,
-    LeftOut,
-    MemoryAppended,
-    ModelCalled,
-    RunInherited,
-    RunMerged,
-    SplitCommitted,
-    TaskTypeCreated,
-)
 from mage_es.projections.fold import State
 
 _ASKED = (
@@ -76,8 +65,8 @@ class Merger(NamedTuple):
     runs: tuple[_Run, _Run]
     learned: Memories
     own: Sequence[Memories]
-    names: Sequence[Event]
-    marks: Sequence[RunMerged] = ()
+    names: Sequence[v.Event]
+    marks: Sequence[v.RunMerged] = ()
 
 
 class _Run(NamedTuple):
@@ -85,7 +74,7 @@ class _Run(NamedTuple):
     the merged run."""
 
     parent: Parent
-    events: Sequence[Event]
+    events: Sequence[v.Event]
     ids: Mapping[str, str]
     questions: Mapping[str, Question]
     guarded: Guarded
@@ -165,7 +154,7 @@ def merger_of(one: Parent, other: Parent) -> Merger:
     anchors, held_out = (runs[0].side(split) | runs[1].side(split) for split in ("anchors", "held_out"))
     learned_from = (runs[0].side("evolution") - kept[0]) | (runs[1].side("evolution") - kept[1])
     spent = [parent.event.usd_micro for parent in (one, other)]
-    event = RunInherited(
+    event = v.RunInherited(
         events=0,
         iteration=max(first.event.iteration, second.event.iteration),
         parent=f"{one.event.parent} + {other.event.parent}",
@@ -236,21 +225,21 @@ def _run(parent: Parent, questions: Sequence[Question], ids: Mapping[str, str]) 
     hashes = frozenset(question_hash(normalise(q.question)) for q in questions if q.id in kept)
     here = {ids[q.id]: msgspec.structs.replace(q, id=ids[q.id]) for q in questions}
     events = [_renamed(event, ids) for event in parent.learned()]
-    return _Run(parent, events, ids, here, Guarded(parent.reader.of(SplitCommitted)), hashes)
+    return _Run(parent, events, ids, here, Guarded(parent.reader.of(v.SplitCommitted)), hashes)
 
 
-def _renamed(event: Event, ids: Mapping[str, str]) -> Event:
+def _renamed(event: v.Event, ids: Mapping[str, str]) -> v.Event:
     match event:
-        case MemoryAppended():
+        case v.MemoryAppended():
             return msgspec.structs.replace(event, question_id=ids.get(event.question_id, event.question_id))
-        case TaskTypeCreated():
+        case v.TaskTypeCreated():
             return msgspec.structs.replace(event, examples=tuple(ids[name] for name in event.examples))
     return event
 
 
-def _without_examples(event: Event, learned_from: Collection[str]) -> Event:
+def _without_examples(event: v.Event, learned_from: Collection[str]) -> v.Event:
     """Return an event without examples of a type that must not be learned from."""
-    if not isinstance(event, TaskTypeCreated):
+    if not isinstance(event, v.TaskTypeCreated):
         return event
     return msgspec.structs.replace(event, examples=tuple(name for name in event.examples if name in learned_from))
 
@@ -262,7 +251,7 @@ def _left_out(run: _Run, other: _Run, kept: frozenset[str]) -> Iterator[tuple[st
     for event in run.events:
         if isinstance(event, OTHER_KINDS):
             yield id_of(event), "kind"
-        elif isinstance(event, MemoryAppended):
+        elif isinstance(event, v.MemoryAppended):
             if event.question_id in kept or other.keeps_back(texts_of(event)):
                 yield event.memory_id, "question"
             elif facts.are_of(event):
@@ -278,23 +267,23 @@ class _Facts:
         texts = (msgspec.json.encode(question.question).decode()[1:-1] for question in questions.values())
         self._quoted = [*(f'"{name}"' for name in questions), *texts]
         self._requests = Requests(reader)
-        for record in reader.records({AnswerJudged, ModelCalled}) if questions else ():
+        for record in reader.records({v.AnswerJudged, v.ModelCalled}) if questions else ():
             self._known.add(record.fact_id.hex())
             if self._is_about(record.event):
                 self._about.add(record.fact_id.hex())
 
-    def _is_about(self, event: Event) -> bool:
+    def _is_about(self, event: v.Event) -> bool:
         match event:
-            case AnswerJudged(question_id=name):
+            case v.AnswerJudged(question_id=name):
                 return name in self._questions
-            case ModelCalled(tier="guidance", sent=sent):
+            case v.ModelCalled(tier="guidance", sent=sent):
                 request = self._requests.request(sent)
                 return request is None or any(text in request.text for text in self._quoted)
-            case ModelCalled(about=about):
+            case v.ModelCalled(about=about):
                 return about in self._questions or about.rpartition("/")[0] in self._questions
         return False
 
-    def are_of(self, memory: MemoryAppended) -> bool:
+    def are_of(self, memory: v.MemoryAppended) -> bool:
         """Return whether a memory was made from them. For what guidance wrote in an earlier run the log cannot tell."""
         facts = set(memory.origin.facts)
         is_untold = not is_of_one(memory) and not facts <= self._known
@@ -304,7 +293,7 @@ class _Facts:
 def _with_drafts(merger: Merger) -> Merger:
     """Return a merger whose parent has the drafts of what it learned, with their counts."""
     marks = [_mark(run.parent, own, merger.learned) for run, own in zip(merger.runs, merger.own, strict=True)]
-    drafts: list[Draft] = [*map(opening, (*marks, *merger.names)), *drafts_of(merger.learned)]
+    drafts: list[v.Draft] = [*map(opening, (*marks, *merger.names)), *drafts_of(merger.learned)]
     state = State()
     for draft in drafts:
         state.apply(draft.event)
@@ -312,14 +301,14 @@ def _with_drafts(merger: Merger) -> Merger:
     return merger._replace(parent=merger.parent._replace(event=event, drafts=drafts), marks=marks)
 
 
-def _mark(parent: Parent, own: Memories, learned: Memories) -> RunMerged:
+def _mark(parent: Parent, own: Memories, learned: Memories) -> v.RunMerged:
     about = {
         name: getattr(parent.event, name) for name in ("parent", "path", "iteration", "seq", "head_seq", "head_chain")
     }
     others = {name for name, reason in own.out.items() if reason == "kind"}
     left = sorted((own.by_id.keys() - learned.by_id.keys()) | others)
-    return RunMerged(
+    return v.RunMerged(
         **about,
         memory_ids=tuple(sorted(own.by_id.keys() & learned.by_id.keys())),
-        left_out=tuple(LeftOut(memory_id=name, reason=learned.out[name]) for name in left),
+        left_out=tuple(v.LeftOut(memory_id=name, reason=learned.out[name]) for name in left),
     )

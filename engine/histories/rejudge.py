@@ -13,8 +13,6 @@ Rules
     - Another scorer reads the reply of the question's last call, or the answer itself if it has no reply.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,16 +40,10 @@ from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.judge import template_of
 from mage_es.engine.verbs.decorators import blocking, typed
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    BaselineStarted,
-    ModelCalled,
-)
 
 
 class RejudgedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,7 +142,7 @@ class _Answer(NamedTuple):
     """A recorded answer, the `reply` that it was read from (or ""), and whether it is right, None if undecided."""
 
     question: Question
-    event: AnswerJudged | AnswerUndecided
+    event: v.AnswerJudged | v.AnswerUndecided
     reply: str
     right: bool | None
 
@@ -158,7 +150,7 @@ class _Answer(NamedTuple):
     def case(self) -> JudgeCase:
         """The answer as a judge sees it; empty if the reply was truncated, refused or empty."""
         event = self.event
-        is_void = isinstance(event, AnswerJudged) and event.reason != ""
+        is_void = isinstance(event, v.AnswerJudged) and event.reason != ""
         verdict = Verdict(answer=event.answer, score=float(bool(self.right)), strict=False)
         return JudgeCase(self.question, "" if is_void else event.answer or self.reply, verdict, verdict.correct)
 
@@ -184,21 +176,21 @@ def _recorded(run: Run, exam: int | None, data_dir: Path | str | None, benchmark
     if is_sequential(world.benchmark):
         raise UsageError(f"The tasks of {world.benchmark.name} are episodes, which their environment scores.")
     log, since = (taken.log(run), 1) if taken else (reader, last_inherited(reader) + 1)
-    purposes = {"exam"} if taken or reader.last(BaselineStarted) else {"fresh", "revisit"}
+    purposes = {"exam"} if taken or reader.last(v.BaselineStarted) else {"fresh", "revisit"}
     anew = {each.question_id: each.correct for each in taken.rejudged.verdicts} if taken and taken.rejudged else {}
     replies, found, lost, erased = dict[tuple[int, str], str](), list[_Answer](), 0, 0
-    for event in log.of(ModelCalled, AnswerJudged, AnswerUndecided, AnswerUnanswered, since=since):
-        assert isinstance(event, ModelCalled | AnswerJudged | AnswerUndecided | AnswerUnanswered)
+    for event in log.of(v.ModelCalled, v.AnswerJudged, v.AnswerUndecided, v.AnswerUnanswered, since=since):
+        assert isinstance(event, v.ModelCalled | v.AnswerJudged | v.AnswerUndecided | v.AnswerUnanswered)
         if event.purpose not in purposes:
             continue
-        if isinstance(event, ModelCalled):
+        if isinstance(event, v.ModelCalled):
             replies[event.iteration, event.about] = event.text
-        elif isinstance(event, AnswerUnanswered):
+        elif isinstance(event, v.AnswerUnanswered):
             lost += 1
         elif (question := world.questions[event.question_id]).subject.startswith(ERASED):
             erased += 1
         else:
-            right = anew.get(question.id, event.correct) if isinstance(event, AnswerJudged) else None
+            right = anew.get(question.id, event.correct) if isinstance(event, v.AnswerJudged) else None
             found.append(_Answer(question, event, replies.get((event.iteration, question.id), ""), right))
     if not found:
         of = f"The exam {taken.opened.exam}" if taken else run.id
@@ -223,7 +215,7 @@ def _exam(run: Run, reader: LogReader, number: int | None) -> ExamRecord | None:
 def _led(answers: _Answers, answer: _Answer, replies: Replies) -> Opinion | Ask:
     """Return the opinion of an answer in the recorded replies, or the first move without a reply."""
 
-    def recorded(ask: Ask) -> ModelCalled | None:
+    def recorded(ask: Ask) -> v.ModelCalled | None:
         return replies.get((ask.tier, ask.request.sha256))
 
     return opinion_so_far(answer.case, template_of(answers.world.benchmark), recorded, answers.world.setting.templates)

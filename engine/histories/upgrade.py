@@ -10,8 +10,6 @@ Rules
     - The same call continues where it stopped, and repeats no recorded call.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -39,17 +37,9 @@ from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.preflight import require_served
 from mage_es.engine.verbs.resume import aresume
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import BudgetReached, LogError, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    BaselineStarted,
-    IterationClosed,
-    ModelCalled,
-    RunFinished,
-    RunStarted,
-    SplitCommitted,
-)
 from mage_es.projections.questions import EVOLVING
 from mage_es.projections.scores import START
 
@@ -104,7 +94,7 @@ def upgrade_price(
         _require_own(child, run, sample)
     sizes = _sizes(LogReader(child.log_path) if child.path.exists() and child.events else reader)
     anchors = sizes["anchors"] if parse(started.config).guard == "paired" else 0
-    asked = {event.question_id for event in reader.of(AnswerJudged) if event.purpose in EVOLVING}
+    asked = {event.question_id for event in reader.of(v.AnswerJudged) if event.purpose in EVOLVING}
     sample, questions = min(sample, len(asked)), _exam_size(reader, questions, sizes["held_out"])
     each = sample + anchors + questions
     made = calls_of(child) if child.path.exists() else 0
@@ -180,7 +170,7 @@ async def aupgrade(
     else:
         begun = _require_own(child, run, sample)
         runtime = runtime.within(limits_of(begun))
-        if not next(begun.of(RunFinished), None):
+        if not next(begun.of(v.RunFinished), None):
             await aresume(child, config=config, **data, runtime=runtime, models=models)
     # Questions that resemble what the old run wrote are no longer held out.
     questions = min(price.questions, _sizes(LogReader(child.log_path))["held_out"])
@@ -207,11 +197,11 @@ def _folder(run: Run, runs_dir: Path | str | None) -> Path:
     return Path(runs_dir) if runs_dir is not None else run.path.resolve().parent
 
 
-def _learned_run(run: Run, reader: LogReader, execution: str) -> RunStarted:
+def _learned_run(run: Run, reader: LogReader, execution: str) -> v.RunStarted:
     started = first_event(reader)
-    if next(reader.of(BaselineStarted), None):
+    if next(reader.of(v.BaselineStarted), None):
         raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
-    if not reader.last(IterationClosed):
+    if not reader.last(v.IterationClosed):
         raise UsageError(f"{run.id} has not closed an iteration yet, so it has learned nothing to keep.")
     if started.execution_model == execution:
         raise UsageError(
@@ -238,7 +228,7 @@ def _require_own(child: Run, run: Run, sample: int) -> LogReader:
 
 
 def _sizes(reader: LogReader) -> dict[str, int]:
-    return {"anchors": 0, "held_out": 0} | {event.split: event.size for event in reader.of(SplitCommitted)}
+    return {"anchors": 0, "held_out": 0} | {event.split: event.size for event in reader.of(v.SplitCommitted)}
 
 
 def _exam_size(reader: LogReader, questions: int | None, held_out: int) -> int:
@@ -258,9 +248,9 @@ def _like(reader: LogReader, child: Run, each: int) -> list[Like]:
     return [*(bare or learned)[:1], *(learned or bare)[:1]] or [Like(reader, each, ())]
 
 
-def _answered(reader: LogReader) -> tuple[list[AnswerJudged], list[AnswerJudged]]:
+def _answered(reader: LogReader) -> tuple[list[v.AnswerJudged], list[v.AnswerJudged]]:
     """Return a run's own answers to questions that were asked bare, and with what was learned in its last iteration."""
-    own = list(reader.of(AnswerJudged, since=last_inherited(reader) + 1))
+    own = list(reader.of(v.AnswerJudged, since=last_inherited(reader) + 1))
     learning = [each for each in own if each.purpose in EVOLVING]
     last = max((each.iteration for each in learning), default=START)
     bare = [each for each in own if each.purpose == "bare" or (each.purpose == "anchor" and each.iteration == START)]
@@ -275,7 +265,7 @@ def _pace(folder: Path, execution: str) -> tuple[float, str]:
             reader = LogReader(run.log_path)
             if first_event(reader).execution_model != execution:
                 continue
-            times = [record.ts_us for record in reader.records({ModelCalled})]
+            times = [record.ts_us for record in reader.records({v.ModelCalled})]
         except (LogError, PrerequisiteError):  # a damaged run must not prevent an estimate
             continue
         gaps = [later - earlier for earlier, later in pairwise(times) if later - earlier < _LONGEST_GAP_US]
@@ -303,7 +293,7 @@ def _is_complete(child: Run, questions: int) -> bool:
     """Return whether the re-proof and both exams are recorded, so that no call is left to make."""
     if not child.path.exists() or not child.events:
         return False
-    is_finished = next(LogReader(child.log_path).of(RunFinished), None) is not None
+    is_finished = next(LogReader(child.log_path).of(v.RunFinished), None) is not None
     return is_finished and {("none", questions), ("bare", questions)} <= _exams_taken(child)
 
 

@@ -1,7 +1,5 @@
 """The result of an upgrade: what each memory was worth to the new model, and how the four exams compare."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import msgspec

@@ -18,8 +18,6 @@ Rules
     - Only asking again costs calls: they are made, recorded and paid for by `effect`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import isclose
@@ -62,23 +60,11 @@ from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.worth.effect import LEAST_PAIRS, Without, to_ask_all
 from mage_es.engine.worth.memories import bare_setting, full_id
 from mage_es.engine.worth.worth import OnRecord
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import mark_of
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    BenefitDecided,
-    FormDecided,
-    GuardDecided,
-    ModelCalled,
-    Paired,
-    QuestionPlanned,
-    RunFinished,
-    SlotsRolledBack,
-)
 from mage_es.projections.fold import State, fold, fold_into
 from mage_es.projections.ledger import CUT
 from mage_es.projections.scores import START, Scores
@@ -262,19 +248,19 @@ class _Asked(NamedTuple):
     missing."""
 
     seq: int
-    planned: QuestionPlanned
+    planned: v.QuestionPlanned
     right: bool | None
 
 
 def _evaluated(reader: LogReader) -> list[_Asked]:
     """Return every question asked in EVALUATE, in the order of the log. Raises `UsageError` if none was answered."""
-    plans, verdicts = list[tuple[int, QuestionPlanned]](), dict[tuple[int, str], bool]()
-    for record in reader.records({QuestionPlanned, AnswerJudged}, since=last_inherited(reader) + 1):
+    plans, verdicts = list[tuple[int, v.QuestionPlanned]](), dict[tuple[int, str], bool]()
+    for record in reader.records({v.QuestionPlanned, v.AnswerJudged}, since=last_inherited(reader) + 1):
         if record.phase == "evaluate":
             match record.event:
-                case QuestionPlanned() as planned:
+                case v.QuestionPlanned() as planned:
                     plans.append((record.seq, planned))
-                case AnswerJudged() as judged:
+                case v.AnswerJudged() as judged:
                     verdicts[judged.iteration, judged.question_id] = judged.correct
     if not verdicts:
         raise UsageError(f"{reader.run} has no answer to a question that it learned from: nothing can be compared.")
@@ -475,7 +461,7 @@ def _chosen(world: World, state: State, group: Sequence[_Asked]) -> Iterator[tup
         yield found[one.question.id], chosen if _is_as_planned(chosen, planned) else None
 
 
-def _is_as_planned(chosen: Chosen, planned: QuestionPlanned) -> bool:
+def _is_as_planned(chosen: Chosen, planned: v.QuestionPlanned) -> bool:
     drawn = [(chosen.search, planned.search_arm, planned.search_probability)]
     if planned.routing_arm != RECALL:
         drawn.append((chosen.routing, planned.routing_arm, planned.routing_probability))
@@ -561,17 +547,17 @@ def _snapshots(reader: LogReader, begun: Config) -> tuple[list[int], list[Judged
     parent = inheritance(reader)
     setting = setting._replace(first=parent.iteration + 1 if parent else 0)
     planned, asked = dict[int, list[str]](), dict[int, set[str]]()
-    types = (QuestionPlanned, AnswerJudged, AnswerUnanswered, AnswerUndecided)
+    types = (v.QuestionPlanned, v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided)
     for _, event in reader.events({each: ("purpose", "iteration", "question_id") for each in types}, since=own + 1):
-        assert isinstance(event, QuestionPlanned | AnswerJudged | AnswerUnanswered | AnswerUndecided)
-        if event.purpose == "anchor" and isinstance(event, QuestionPlanned):
+        assert isinstance(event, v.QuestionPlanned | v.AnswerJudged | v.AnswerUnanswered | v.AnswerUndecided)
+        if event.purpose == "anchor" and isinstance(event, v.QuestionPlanned):
             planned.setdefault(event.iteration, []).append(event.question_id)
         elif event.purpose == "anchor":
             asked.setdefault(event.iteration, set()).add(event.question_id)
-    tried = {event.iteration for seq, event in reader.numbered(FormDecided) if seq > own}
-    restored = {event.iteration: event.to_iteration for event in reader.of(SlotsRolledBack)}
+    tried = {event.iteration for seq, event in reader.numbered(v.FormDecided) if seq > own}
+    restored = {event.iteration: event.to_iteration for event in reader.of(v.SlotsRolledBack)}
     accepted, found = list[int](), list[Judged]()
-    for seq, decided in reader.numbered(GuardDecided):
+    for seq, decided in reader.numbered(v.GuardDecided):
         k = decided.iteration
         if seq <= own:
             accepted += [k] if decided.verdict == "accepted" else []
@@ -589,18 +575,18 @@ def _limit(reader: LogReader, begun: Config, other: Config) -> tuple[int | None,
     why the record ends there ("" if it does not)."""
     if begun.guard != "paired" or other.guard == "paired":
         return None, ""
-    for form in reader.of(FormDecided):
+    for form in reader.of(v.FormDecided):
         if form.form != USUAL:
             return form.iteration, f"after {mark_of(form.iteration)} prompts had {form.form}, which anchors had decided"
     fields = ("tier", "purpose", "stop_reason", "iteration")
-    for _, call in reader.events({ModelCalled: fields}):
-        assert isinstance(call, ModelCalled)
+    for _, call in reader.events({v.ModelCalled: fields}):
+        assert isinstance(call, v.ModelCalled)
         if call.tier == "execution" and call.stop_reason == CUT:
             if call.purpose in ("fresh", "revisit"):
                 break
             why = f"after {mark_of(call.iteration)} replies could be longer, as one to an anchor was cut"
             return call.iteration, why
-    finished = next(reader.of(RunFinished), None)
+    finished = next(reader.of(v.RunFinished), None)
     if finished and finished.iterations < begun.iterations:
         return None, "the run ended early, as all anchors were right; without anchors it would have continued"
     return None, ""
@@ -609,7 +595,7 @@ def _limit(reader: LogReader, begun: Config, other: Config) -> tuple[int | None,
 def _gate(reader: LogReader, begun: Config, other: Config) -> WhatIfGate:
     own, parent = last_inherited(reader), inheritance(reader)
     # Nothing had been learned at a start of its own.
-    decided = [event for seq, event in reader.numbered(BenefitDecided) if seq > own and event.iteration != START]
+    decided = [event for seq, event in reader.numbered(v.BenefitDecided) if seq > own and event.iteration != START]
     if not decided:
         raise UsageError(
             f"{reader.run} never asked a question both with what was learned and with the bare prompt, so its record "
@@ -625,7 +611,7 @@ def _gate(reader: LogReader, begun: Config, other: Config) -> WhatIfGate:
     return WhatIfGate(snapshots=tuple(found), ends=ends)
 
 
-def _served(decided: BenefitDecided, records: Sequence[Paired]) -> WhatIfServed:
+def _served(decided: v.BenefitDecided, records: Sequence[v.Paired]) -> WhatIfServed:
     other = [each for each, was in zip(records, decided.records, strict=True) if each.served != was.served]
     return WhatIfServed(
         iteration=decided.iteration,

@@ -24,8 +24,6 @@ Rules
     - A request to stop waits for calls in flight, but not for pauses between attempts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import datetime
 import random

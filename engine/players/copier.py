@@ -5,8 +5,6 @@ their order. If nothing is shown, and for the share of actions that a temperatur
 from the options; a draw depends only on the request.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

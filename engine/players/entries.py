@@ -1,7 +1,5 @@
 """The generated benchmarks by name, with the players that they are run with; none is imported before it is opened."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import Any

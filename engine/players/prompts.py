@@ -6,8 +6,6 @@ Rules
     - The system message says what is wanted and how the answer ends; the rest is in the user message.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A stand-in as a model: a function from a request to a text, and a count of tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from mage_es.engine.players.arithmetic.words import count_tokens

@@ -13,8 +13,6 @@ Rules
       descriptions.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import suppress

@@ -29,7 +29,8 @@ from mage_es.engine.models.retrying import (
 )
 from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.seams.model import Batching, Completion, Request, recordable
-from mage_es.engine.session.queueing import Caller, CallRecorder, call_key
+from mage_es.engine.session.queueing import Caller, call_key
+from mage_es.engine.session.recording import Recorder
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted
 from mage_es.projections.progress import CallKey
@@ -57,7 +58,7 @@ class BatchQueue:
     calls: batches and cache writes enter none.
     """
 
-    def __init__(self, client: RetryingClient, model: Batching, *, is_on: bool, recorder: CallRecorder) -> None:
+    def __init__(self, client: RetryingClient, model: Batching, *, is_on: bool, recorder: Recorder) -> None:
         self.name = client.name
         self._client, self._model, self._is_on, self._recorder = client, model, is_on, recorder
         self._callers: set[Caller] = set()

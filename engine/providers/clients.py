@@ -4,8 +4,6 @@ The clients of OpenAI and Anthropic come from the same generator: here their err
 which they do not check against a type, are read into types.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -9,8 +9,6 @@ Rules
       `ASKED` questions, as one says little about how it answers; the other tiers one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import platform
 import re

@@ -1,7 +1,5 @@
 """`openai/<model>?base_url=`: any server that speaks /v1/embeddings, such as OpenAI's, vLLM's or Ollama's."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Sequence
 from typing import Any

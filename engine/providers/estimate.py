@@ -17,8 +17,6 @@ Rules
       on its own, at full price.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 A request that the run never made has no reply: this model never makes one up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

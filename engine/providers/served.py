@@ -9,8 +9,6 @@ Rules
       cut out of every message before it is shown.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from abc import ABC, abstractmethod

@@ -30,20 +30,7 @@ from mage_es.engine.rules.trajectories import fact_of
 from mage_es.engine.rules.writings import CORRECTIONS, STRATEGIES, writings
 from mage_es.engine.seams.benchmark import Question, giver_of
 from mage_es.engine.seams.embedder import to_bytes
-from mage_es.events.vocabulary import (
-    ActionTaken,
-    AnswerJudged,
-    Draft,
-    Event,
-    MemoryAppended,
-    MemorySuperseded,
-    Origin,
-    Outcome,
-    SkillCreated,
-    SkillRefined,
-    Target,
-    TargetsSelected,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 
 PRINCIPLES_PER_TARGET = 3  # principles asked for at a time; the cap on active ones is the configuration's
@@ -77,7 +64,7 @@ def principles_of(authored: Iterable[AuthoredPrinciple]) -> list[tuple[str, froz
     ]
 
 
-def evolve(setting: Setting, state: State, command: Evolve) -> list[Draft]:
+def evolve(setting: Setting, state: State, command: Evolve) -> list[v.Draft]:
     """[appendix, failure memories] Two kinds, specific and type strategy. The same question or type is written about
     again after five iterations at the earliest, and the newer memory supersedes the older.
 
@@ -85,9 +72,9 @@ def evolve(setting: Setting, state: State, command: Evolve) -> list[Draft]:
     """
     # These types were first seen in this iteration: the round-robin counts them from here on.
     observed = {verdict.task_type for verdict in state.progress.verdicts("evaluate")}
-    selected = TargetsSelected(
+    selected = v.TargetsSelected(
         iteration=command.iteration,
-        targets=tuple(Target(**target._asdict()) for target in command.targets),
+        targets=tuple(v.Target(**target._asdict()) for target in command.targets),
         newly_observed=tuple(sorted(observed - set(state.coverage.observed()))),
     )
     written = _Writing(setting, state, command).events()
@@ -99,18 +86,18 @@ class _Writing:
 
     def __init__(self, setting: Setting, state: State, command: Evolve) -> None:
         self.setting, self.state, self.command = setting, state, command
-        self.verdicts = {v.question_id: v for v in state.progress.verdicts("evaluate")}
+        self.verdicts = {each.question_id: each for each in state.progress.verdicts("evaluate")}
         self.met = Met(state.memory)
         # Names of skills that an earlier split of the same EVOLVE took, which the state does not have yet.
         self.created: list[str] = []
         self.ordinal = 0
 
-    def events(self) -> Iterable[Event]:
+    def events(self) -> Iterable[v.Event]:
         for authored in self.command.authored:
             written = self._written(authored)
             yield from written.events
-            self.created += [event.skill for event in written.events if isinstance(event, SkillCreated)]
-            yield ActionTaken(
+            self.created += [event.skill for event in written.events if isinstance(event, v.SkillCreated)]
+            yield v.ActionTaken(
                 iteration=self.command.iteration,
                 action=authored.action,
                 task_type=authored.task_type,
@@ -167,16 +154,16 @@ class _Writing:
             return Written(refused=f"refused: no principle names {LEAST_SUPPORT} questions that show it")
         # Models repeat themselves with different spacing and case; the same words are one principle met twice.
         said = {normalise(row.reasoning): row.memory_id for row in self.state.memory.principles(skill)}
-        events: list[Event] = []
+        events: list[v.Event] = []
         for text, cases in found[:PRINCIPLES_PER_TARGET]:
             known = said.get(normalise(text))
             event = self.met.reinforced(known) if known else self._principle(task_type, text, authored, cases)
-            if isinstance(event, MemoryAppended):
+            if isinstance(event, v.MemoryAppended):
                 said[normalise(text)] = event.memory_id
             events.append(event)
         return Written(events, len(events))
 
-    def _failure(self, task_type: str, item: AuthoredFailure, call: str) -> Iterable[Event]:
+    def _failure(self, task_type: str, item: AuthoredFailure, call: str) -> Iterable[v.Event]:
         question = self.command.questions[item.question_id]
         verdict = self.verdicts[item.question_id]
         is_strategy = item.kind == STRATEGIES
@@ -205,10 +192,10 @@ class _Writing:
         event = self._append(memory)
         yield event
         # Only a new memory takes an older one's place: one that is met again may itself be superseded by now.
-        if older is not None and older.status != "superseded" and isinstance(event, MemoryAppended):
-            yield MemorySuperseded(memory_id=older.memory_id, by=memory.memory_id)
+        if older is not None and older.status != "superseded" and isinstance(event, v.MemoryAppended):
+            yield v.MemorySuperseded(memory_id=older.memory_id, by=memory.memory_id)
 
-    def _principle(self, task_type: str, text: str, authored: Authored, cases: Collection[str]) -> Event:
+    def _principle(self, task_type: str, text: str, authored: Authored, cases: Collection[str]) -> v.Event:
         givers = {giver_of(self.command.questions[name]) for name in cases}
         memory = self._memory(
             outcome="principle",
@@ -221,17 +208,17 @@ class _Writing:
         )
         return self._append(memory)
 
-    def _taught(self, *facts: str, by: str = "") -> Origin:
+    def _taught(self, *facts: str, by: str = "") -> v.Origin:
         config = self.setting.config
-        return Origin(facts=facts, writer=config.guidance, saw=config.teacher_sees, by=by)
+        return v.Origin(facts=facts, writer=config.guidance, saw=config.teacher_sees, by=by)
 
-    def _append(self, memory: MemoryAppended) -> Event:
+    def _append(self, memory: v.MemoryAppended) -> v.Event:
         # Ordinals count new memories only, since birth is an order among what is stored.
         event = self.met.again(memory)
-        self.ordinal += isinstance(event, MemoryAppended)
+        self.ordinal += isinstance(event, v.MemoryAppended)
         return event
 
-    def _memory(self, *, outcome: Outcome, source: str, **fields: Any) -> MemoryAppended:
+    def _memory(self, *, outcome: v.Outcome, source: str, **fields: Any) -> v.MemoryAppended:
         return new_memory(
             salt=self.setting.salt,
             outcome=outcome,
@@ -245,7 +232,7 @@ class _Writing:
         )
 
 
-def _is_usable(item: AuthoredFailure, verdict: AnswerJudged | None, task_type: str) -> bool:
+def _is_usable(item: AuthoredFailure, verdict: v.AnswerJudged | None, task_type: str) -> bool:
     is_wrong = verdict is not None and not verdict.correct and verdict.task_type == task_type
     is_told = item.kind == CORRECTIONS or not tells_nothing(item.reasoning)
     return is_wrong and is_told and bool(item.reasoning.strip())
@@ -277,7 +264,7 @@ def refine(turn: ActionTurn, reply: RefinementReply) -> Written:
     if (template, strategy) == (template_before, strategy_before):
         return Written()
     # With the values before: a log can be read backwards without folding it.
-    refined = SkillRefined(
+    refined = v.SkillRefined(
         iteration=turn.iteration,
         skill=skill,
         prompt_template=template,

@@ -1,7 +1,5 @@
 """Floors: how near a memory must be to a question to be shown with it; served/floors.py measures them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -27,24 +27,9 @@ from mage_es.engine.rules.near_duplicates import (
     shingle_run,
 )
 from mage_es.engine.rules.own import OF_ANCHORS
+from mage_es.events import vocabulary as v
 from mage_es.events.facts.private import is_erased
 from mage_es.events.facts.shapes import fields_with
-from mage_es.events.vocabulary import (
-    Draft,
-    Event,
-    IterationPlanned,
-    MemoryAppended,
-    MemoryRefused,
-    MemoryReinforced,
-    MemorySuperseded,
-    Part,
-    PatternPruned,
-    PatternSupported,
-    SkillCreated,
-    SplitCommitted,
-    TaskTypeCreated,
-    tag_of,
-)
 
 LEARNED = "evolution"  # the split that memories are about; the questions of every other one must not be learned
 ANCHORS = "anchors"
@@ -70,7 +55,7 @@ NOTHING_ALIKE = Likeness(0.0)
 class Guarded:
     """The questions that must not be learned. [section 4.1, near-duplicates]"""
 
-    def __init__(self, committed: Iterable[SplitCommitted] = ()) -> None:
+    def __init__(self, committed: Iterable[v.SplitCommitted] = ()) -> None:
         self._committed = tuple(committed)
         self._splits: dict[str, str] = {}
         self._names: list[str] = []
@@ -103,13 +88,13 @@ class Guarded:
     def _but_anchors(self) -> "Guarded":
         return Guarded(split for split in self._committed if split.split != ANCHORS)
 
-    def is_of_anchor(self, event: Event) -> bool:
+    def is_of_anchor(self, event: v.Event) -> bool:
         """Return whether an event is the case of an anchor: of its phase, and about one by the commitment."""
-        if not isinstance(event, MemoryAppended) or event.phase != OF_ANCHORS:
+        if not isinstance(event, v.MemoryAppended) or event.phase != OF_ANCHORS:
             return False
         return self._splits.get(question_hash(normalise(event.question))) == ANCHORS
 
-    def likeness_of(self, event: Event) -> Likeness:
+    def likeness_of(self, event: v.Event) -> Likeness:
         """Return what an event is most like; a case of an anchor may be like anchors."""
         return (self._but_anchors if self.is_of_anchor(event) else self).likeness(texts_of(event))
 
@@ -127,7 +112,7 @@ class Guarded:
         return best
 
 
-def hashes_of(split: SplitCommitted) -> list[str]:
+def hashes_of(split: v.SplitCommitted) -> list[str]:
     """Return the hash of each question; a subject's private question is followed by its shingles, in hexadecimal. For
     an erased one, whatever is left."""
     return [text if is_erased(text) else text.partition(":")[0] for text in split.question_hashes]
@@ -147,12 +132,12 @@ def _unpacked(packed: bytes) -> Iterable[bytes]:
     return (packed[at : at + _SHINGLE_BYTES] for at in range(0, len(packed), _SHINGLE_BYTES))
 
 
-def texts_of(event: Event | Part) -> tuple[str, ...]:
+def texts_of(event: v.Event | v.Part) -> tuple[str, ...]:
     """Return what an event puts into the graph or a prompt as text: the fields that its type marks as such."""
     return tuple(_texts_in(event))
 
 
-def _texts_in(value: Event | Part) -> Iterator[str]:
+def _texts_in(value: v.Event | v.Part) -> Iterator[str]:
     for name in fields_with(type(value), "learned"):
         field = getattr(value, name)
         if isinstance(field, str):
@@ -164,22 +149,22 @@ def _texts_in(value: Event | Part) -> Iterator[str]:
                 yield from _texts_in(part)
 
 
-def id_of(event: Event) -> str:
+def id_of(event: v.Event) -> str:
     """Return the id of something remembered, the name of a skill or task type, or a plan's marker."""
-    if isinstance(event, IterationPlanned):
+    if isinstance(event, v.IterationPlanned):
         return f"iter-{event.iteration}"
     # A tool has a skill as well, so the more specific ids come first.
     names = ("memory_id", "tool_id", "recipe_id", "skill", "task_type")
     return str(next(getattr(event, name) for name in names if hasattr(event, name)))
 
 
-def without_leaks(guarded: Guarded, drafts: Sequence[Draft]) -> list[Draft]:
+def without_leaks(guarded: Guarded, drafts: Sequence[v.Draft]) -> list[v.Draft]:
     """Return the drafts with a refusal in place of each that would leak, and without drafts that only refer to it. A
     skill, a task type and a plan are still made, without their texts, because others refer to them."""
     # Without guarded questions (a curation, a test) no text needs to be shingled, which is most of the work.
     if not len(guarded):
         return list(drafts)
-    kept: list[Draft] = []
+    kept: list[v.Draft] = []
     refused: set[str] = set()
     for draft in drafts:
         event = draft.event
@@ -189,34 +174,34 @@ def without_leaks(guarded: Guarded, drafts: Sequence[Draft]) -> list[Draft]:
             kept.append(msgspec.structs.replace(draft, event=_refusal(event, found)))
             refused.add(id_of(event))
             # Edges, memories and phases refer to these three by name, so they exist without their words.
-            if isinstance(event, SkillCreated | TaskTypeCreated | IterationPlanned):
+            if isinstance(event, v.SkillCreated | v.TaskTypeCreated | v.IterationPlanned):
                 kept.append(msgspec.structs.replace(draft, event=_wordless(event)))
         elif not _speaks_of(event, refused):
             kept.append(draft)
     return kept
 
 
-def _refusal(event: Event, found: Likeness) -> MemoryRefused:
-    return MemoryRefused(
+def _refusal(event: v.Event, found: Likeness) -> v.MemoryRefused:
+    return v.MemoryRefused(
         memory_id=id_of(event),
-        what=tag_of(event),
+        what=v.tag_of(event),
         split=found.split,
         question_hash=found.question_hash,
         similarity=found.similarity,
     )
 
 
-def _wordless(event: SkillCreated | TaskTypeCreated | IterationPlanned) -> Event:
-    if isinstance(event, IterationPlanned):
+def _wordless(event: v.SkillCreated | v.TaskTypeCreated | v.IterationPlanned) -> v.Event:
+    if isinstance(event, v.IterationPlanned):
         return msgspec.structs.replace(event, brief="")
-    if isinstance(event, SkillCreated):
+    if isinstance(event, v.SkillCreated):
         return msgspec.structs.replace(event, description="", prompt_template="", strategy="")
     return msgspec.structs.replace(event, description="")
 
 
-def _speaks_of(event: Event, refused: set[str]) -> bool:
+def _speaks_of(event: v.Event, refused: set[str]) -> bool:
     # A refused memory must not take an older one out of use, nor be counted as met again.
-    if isinstance(event, MemorySuperseded):
+    if isinstance(event, v.MemorySuperseded):
         return event.by in refused
-    about = MemoryReinforced | PatternSupported | PatternPruned
+    about = v.MemoryReinforced | v.PatternSupported | v.PatternPruned
     return isinstance(event, about) and event.memory_id in refused

@@ -18,16 +18,7 @@ from typing import NamedTuple
 
 from mage_es.engine.rules.new_memories import memory_id
 from mage_es.engine.rules.trajectories import Trajectory
-from mage_es.events.vocabulary import (
-    MICRO,
-    EpisodeStepped,
-    Event,
-    Origin,
-    PatternAbstracted,
-    PatternPruned,
-    PatternSupported,
-    Phase,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.patterns import PatternRow, Patterns
 
 PRUNED_BELOW = 300_000  # confidence in millionths below which a pattern is pruned
@@ -47,7 +38,7 @@ class Shown(NamedTuple):
 class _Tally(NamedTuple):
     successes: int
     failures: int
-    origin: Origin
+    origin: v.Origin
     skill: str
 
     def counting(self, *, supported: bool) -> _Tally:
@@ -57,10 +48,10 @@ class _Tally(NamedTuple):
 def confidence(successes: int, failures: int) -> int:
     """Return the Laplace-smoothed share of successes, in millionths. [appendix, abstracted patterns]"""
     # Whole millionths: a threshold on floats could prune on one machine and not on another.
-    return (successes + 1) * MICRO // (successes + failures + 2)
+    return (successes + 1) * v.MICRO // (successes + failures + 2)
 
 
-def shown_by(steps: Sequence[EpisodeStepped]) -> list[Shown]:
+def shown_by(steps: Sequence[v.EpisodeStepped]) -> list[Shown]:
     before: list[str] = []
     shown = []
     for step in steps:
@@ -79,14 +70,14 @@ def subject(text: str) -> str:
 
 
 def abstract_patterns(
-    trajectories: Iterable[Trajectory], patterns: Patterns, *, iteration: int, phase: Phase
-) -> list[Event]:
+    trajectories: Iterable[Trajectory], patterns: Patterns, *, iteration: int, phase: v.Phase
+) -> list[v.Event]:
     """[appendix, abstracted patterns] Confidence is Laplace-smoothed; a pattern below 0.3 is pruned, by an event."""
     # One task type after another, each in the order of its texts: the events do not depend on who played first.
     by_type: dict[str, list[Trajectory]] = {}
     for trajectory in trajectories:
         by_type.setdefault(trajectory.task_type, []).append(trajectory)
-    events: list[Event] = []
+    events: list[v.Event] = []
     for task_type in sorted(by_type):
         known = {row.text: row for row in patterns.of(task_type)}
         tallies = _count(by_type[task_type], known, patterns)
@@ -115,16 +106,16 @@ def _count(
 
 
 def _events(
-    text: str, tally: _Tally, task_type: str, row: PatternRow | None, iteration: int, phase: Phase, ordinal: int
-) -> Iterator[Event]:
+    text: str, tally: _Tally, task_type: str, row: PatternRow | None, iteration: int, phase: v.Phase, ordinal: int
+) -> Iterator[v.Event]:
     sure = confidence(tally.successes, tally.failures)
     name = row.memory_id if row else _identity(task_type, text)
     if row:
-        yield PatternSupported(
+        yield v.PatternSupported(
             memory_id=name, successes=tally.successes, failures=tally.failures, confidence_micro=sure
         )
     else:
-        yield PatternAbstracted(
+        yield v.PatternAbstracted(
             memory_id=name,
             task_type=task_type,
             skill=tally.skill,
@@ -139,7 +130,7 @@ def _events(
         )
     # It may be abstracted and pruned in one phase, if the episodes after the first disagree.
     if sure < PRUNED_BELOW:
-        yield PatternPruned(memory_id=name, confidence_micro=sure, reason="confidence below 0.3")
+        yield v.PatternPruned(memory_id=name, confidence_micro=sure, reason="confidence below 0.3")
 
 
 def _identity(task_type: str, text: str) -> str:

@@ -35,28 +35,20 @@ from mage_es.engine.rules.phases import phase_drafts
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.refit import refitted
 from mage_es.engine.rules.setting import Setting
-from mage_es.events.vocabulary import (
-    AnswerCarried,
-    BenefitDecided,
-    Draft,
-    Event,
-    GuardDecided,
-    SlotsRolledBack,
-    SnapshotTaken,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 from mage_es.projections.scores import Score, Scores
 
 _ENOUGH = 20
 
 
-def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list[Draft]:
+def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list[v.Draft]:
     iteration, config = command.iteration, setting.judging
     decision = decision_on(config, state.scores, iteration, accepted=_accepted_before(state, iteration))
     carried = _carried(state, iteration) if config.guard == "paired" else []
     measured = state.scores.score("fresh" if config.guard == "paper" else "anchor", iteration)
     measured = Score(measured.correct + sum(each.correct for each in carried), measured.total + len(carried))
-    verdict = GuardDecided(
+    verdict = v.GuardDecided(
         iteration=iteration,
         verdict="off" if config.guard == "off" else decision.verdict,
         correct=measured.correct,
@@ -70,10 +62,10 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
         smallest_drop=_noticeable(config, measured, anchors=len(setting.anchors)),
     )
     # A rollback takes no snapshot, so a later state can never be rolled back to one that was found worse.
-    consequence: Event = (
-        SnapshotTaken(iteration=iteration)
+    consequence: v.Event = (
+        v.SnapshotTaken(iteration=iteration)
         if decision.restore is None
-        else SlotsRolledBack(iteration=iteration, to_iteration=decision.restore)
+        else v.SlotsRolledBack(iteration=iteration, to_iteration=decision.restore)
     )
     learned = (*benefit_of(setting, state, iteration), *decide_form(state, iteration))
     cases = refitted(setting, state, command)
@@ -82,7 +74,7 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
     if known is None or known.iteration != iteration:
         return drafts
     # A run that continues another's iteration already has the other's decision on it: its own is another fact.
-    return [replace(each, ordinal=1) if isinstance(each.event, BenefitDecided) else each for each in drafts]
+    return [replace(each, ordinal=1) if isinstance(each.event, v.BenefitDecided) else each for each in drafts]
 
 
 def decision_on(config: Config, scores: Scores, iteration: int, *, accepted: Sequence[int]) -> Decision:
@@ -141,11 +133,11 @@ def measured_so_far(state: State, iteration: int) -> Mapping[str, bool]:
     return {name: is_right for name, is_right in known.items() if name not in older}
 
 
-def _carried(state: State, iteration: int) -> list[AnswerCarried]:
+def _carried(state: State, iteration: int) -> list[v.AnswerCarried]:
     """Return the verdicts of the anchors that did not need to be asked."""
     answers = state.scores.anchor_answers(max(_accepted_before(state, iteration), default=iteration))
     return [
-        AnswerCarried(iteration=iteration, question_id=name, task_type=plan.task_type, correct=answers[name])
+        v.AnswerCarried(iteration=iteration, question_id=name, task_type=plan.task_type, correct=answers[name])
         for plan in state.progress.plans("snapshot")
         if (name := plan.question_id) in answers and not state.progress.is_settled("snapshot", name)
     ]

@@ -7,8 +7,6 @@ Rules
     - A whole run is rehearsed instead (`estimate` of the wing providers), unless it continues another.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple

@@ -13,8 +13,6 @@ Rules
     - Limits are recorded with the run (`budget.set`) and outlive a session: only new limits replace them.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Sentences on what was reduced because a benchmark has fewer questions than a run asks for."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 

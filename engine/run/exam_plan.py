@@ -1,7 +1,5 @@
 """What an exam asks, for the session that takes it and the check that plans it again."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from mage_es.engine.commands import Asked, PlanAnswers

@@ -19,23 +19,10 @@ from mage_es.engine.rules.distributions import sign_test as one_sided
 from mage_es.engine.rules.randomness import stream
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogDamaged, LogError
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    EpisodeClosed,
-    Event,
-    ExamClosed,
-    ExamOpened,
-    ExamRejudged,
-    LogRepaired,
-    ModelCalled,
-    QuestionPlanned,
-)
 from mage_es.projections.fold import fold_into
 from mage_es.projections.ledger import Ledger
 
@@ -52,11 +39,11 @@ PLAYED = ("iteration", "purpose", "episode_id", "steps", "score_micro", "achieve
 """The fields that reports use: of answers, of questions without one, and of episodes."""
 
 _READS: Reads = {
-    AnswerJudged: ANSWERED,
-    AnswerUnanswered: LOST,
-    AnswerUndecided: LOST,
-    EpisodeClosed: PLAYED,
-    ModelCalled: ("tier", "about", "latency_us"),
+    v.AnswerJudged: ANSWERED,
+    v.AnswerUnanswered: LOST,
+    v.AnswerUndecided: LOST,
+    v.EpisodeClosed: PLAYED,
+    v.ModelCalled: ("tier", "about", "latency_us"),
 }
 LEVEL = 0.95
 """The level of every interval."""
@@ -72,12 +59,12 @@ class ExamRecord(NamedTuple):
     None if only one scorer has scored it."""
 
     seq: int
-    opened: ExamOpened
-    closed: ExamClosed | None
-    rejudged: ExamRejudged | None = None
+    opened: v.ExamOpened
+    closed: v.ExamClosed | None
+    rejudged: v.ExamRejudged | None = None
 
     @property
-    def scored_by(self) -> ExamOpened | ExamRejudged:
+    def scored_by(self) -> v.ExamOpened | v.ExamRejudged:
         """The event that names the scorer of its verdicts."""
         return self.rejudged or self.opened
 
@@ -139,23 +126,23 @@ class RecordedExam(NamedTuple):
 def exam_records(reader: LogReader) -> Sequence[ExamRecord]:
     """Return every exam that a run's log knows, in order."""
     opened: dict[str, ExamRecord] = {}
-    for seq, event in reader.numbered(ExamOpened, ExamClosed, ExamRejudged):
-        if isinstance(event, ExamOpened):
+    for seq, event in reader.numbered(v.ExamOpened, v.ExamClosed, v.ExamRejudged):
+        if isinstance(event, v.ExamOpened):
             opened[event.exam] = ExamRecord(seq, event, None)
-        elif isinstance(event, ExamClosed) and event.exam in opened:  # a baseline records only its end
+        elif isinstance(event, v.ExamClosed) and event.exam in opened:  # a baseline records only its end
             opened[event.exam] = opened[event.exam]._replace(closed=event)
-        elif isinstance(event, ExamRejudged) and event.exam in opened:
+        elif isinstance(event, v.ExamRejudged) and event.exam in opened:
             opened[event.exam] = opened[event.exam]._replace(rejudged=event)
     return list(opened.values())
 
 
 def learner_of(reader: LogReader) -> str:
     """Return the name of the model that a run learned with, or "" if it has not called any."""
-    calls = (call for _, call in reader.events({ModelCalled: ("tier", "model")}) if isinstance(call, ModelCalled))
+    calls = (call for _, call in reader.events({v.ModelCalled: ("tier", "model")}) if isinstance(call, v.ModelCalled))
     return next((call.model for call in calls if call.tier == "execution"), "")
 
 
-def is_own(exam: ExamOpened | RecordedExam, learner: str) -> bool:
+def is_own(exam: v.ExamOpened | RecordedExam, learner: str) -> bool:
     """Return whether an exam is of the run itself: without a control, by the model that it learned with."""
     return exam.control == "none" and learner in ("", exam.execution)
 
@@ -172,7 +159,7 @@ def repair_that_cut(number: int, reader: LogReader) -> int:
     records = exam_records(reader)
     before = max((record.seq for record in records if record.number < number), default=0)
     after = min((record.seq for record in records if record.number > number), default=reader.head.seq + 1)
-    return next((seq for seq, _ in reader.numbered(LogRepaired) if before < seq < after), 0)
+    return next((seq for seq, _ in reader.numbered(v.LogRepaired) if before < seq < after), 0)
 
 
 def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam:
@@ -189,12 +176,12 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
         control=told.opened.control if told else "none",
         execution=told.opened.execution if told else "",
         head_seq=told.opened.head_seq if told else reader.head.seq,
-        closed=told.closed is not None if told else reader.last(ExamClosed) > 0,
+        closed=told.closed is not None if told else reader.last(v.ExamClosed) > 0,
         answers=answers,
-        undecided=found[AnswerUndecided].filter(purpose="exam"),
-        episodes=found[EpisodeClosed],
+        undecided=found[v.AnswerUndecided].filter(purpose="exam"),
+        episodes=found[v.EpisodeClosed],
         ledger=ledger_of(reader),
-        seconds=_seconds(found[ModelCalled], answers["question_id"]),
+        seconds=_seconds(found[v.ModelCalled], answers["question_id"]),
         recalled=len(recalled_in(reader)),
     )
 
@@ -213,15 +200,15 @@ def readable(run: Run, records: Iterable[ExamRecord]) -> Iterator[tuple[ExamReco
 def recalled_in(reader: LogReader, purposes: Collection[str] = ("exam",)) -> list[str]:
     """Return the questions of a log that were answered by the nearest cases, once for each time: no model is to be
     credited with them."""
-    plans = (event for _, event in reader.events({QuestionPlanned: ("question_id", "purpose", "routing_arm")}))
+    plans = (event for _, event in reader.events({v.QuestionPlanned: ("question_id", "purpose", "routing_arm")}))
     return [
         plan.question_id
         for plan in plans
-        if isinstance(plan, QuestionPlanned) and plan.routing_arm == RECALL and plan.purpose in purposes
+        if isinstance(plan, v.QuestionPlanned) and plan.routing_arm == RECALL and plan.purpose in purposes
     ]
 
 
-def _anew(answers: pl.DataFrame, rejudged: ExamRejudged) -> pl.DataFrame:
+def _anew(answers: pl.DataFrame, rejudged: v.ExamRejudged) -> pl.DataFrame:
     """Return answers with the verdicts of the scorer that rescored them."""
     import polars as pl
 
@@ -230,10 +217,10 @@ def _anew(answers: pl.DataFrame, rejudged: ExamRejudged) -> pl.DataFrame:
     right = pl.Series([bool(each and each.correct) for each in now], dtype=pl.Boolean)
     score = pl.Series([each.score_micro if each else 0 for each in now], dtype=answers.schema["score_micro"])
     lost = pl.when(right).then(pl.lit("")).otherwise("problem")
-    return answers.with_columns(correct=right, score_micro=score, score=score / MICRO, problem=lost)
+    return answers.with_columns(correct=right, score_micro=score, score=score / v.MICRO, problem=lost)
 
 
-def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
+def asked(found: Mapping[type[v.Event], pl.DataFrame]) -> pl.DataFrame:
     """Return every question that was asked and decided, with its `score` in [0, 1] and the `problem` of a lost call.
 
     A question without an answer was still asked: it counts as wrong, with the `problem` as the reason. A wrong answer
@@ -242,14 +229,14 @@ def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
     """
     import polars as pl
 
-    judged = found[AnswerJudged].with_columns(problem=pl.when(pl.col("correct")).then(pl.lit("")).otherwise("reason"))
+    judged = found[v.AnswerJudged].with_columns(problem=pl.when(pl.col("correct")).then(pl.lit("")).otherwise("reason"))
     wrong = {"score_micro": 0, "correct": False, "strict": False, "judge": RULE, "reason": ""}
     types = {name: judged.schema[name] for name in wrong}
-    lost = found[AnswerUnanswered].with_columns(
+    lost = found[v.AnswerUnanswered].with_columns(
         pl.lit(value).cast(types[name]).alias(name) for name, value in wrong.items()
     )
     rows = pl.concat([judged, lost.select(judged.columns)]).sort("seq", maintain_order=True)
-    return rows.with_columns(score=pl.col("score_micro") / MICRO)
+    return rows.with_columns(score=pl.col("score_micro") / v.MICRO)
 
 
 def reasons(answers: pl.DataFrame) -> dict[str, int]:

@@ -1,7 +1,5 @@
 """The code that scored an answer, as hashes: a run records them at its start, and again at each exam."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 from contextlib import suppress

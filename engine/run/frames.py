@@ -1,7 +1,5 @@
 """The events of a log as polars frames, one row for each event, for grouping and summing over many."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import polars as pl

@@ -9,8 +9,6 @@ Rules
     - It has the parent's questions besides its own. Each stays on the side where the parent had it (rules/splits.py).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -35,24 +33,13 @@ from mage_es.engine.run.questions import (
 )
 from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of
 from mage_es.engine.seams.environment import is_sequential
+from mage_es.events import vocabulary as v
 from mage_es.events.disk.documents import Past, Taken
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.facts import tag_of
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.segments.questions import named
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnswerJudged,
-    BaselineStarted,
-    Digest,
-    Draft,
-    Event,
-    IterationClosed,
-    RunInherited,
-    RunStarted,
-    SplitCommitted,
-)
 from mage_es.projections.fold import State, fold, fold_into, give, reads_of
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.questions import EVOLVING
@@ -62,15 +49,15 @@ OWN_ACCOUNTS = frozenset({"scores", "ledger", "traffic"})
 """The projections that are a run's own accounts, not what it learned; they are not inherited."""
 OF_THE_LEARNER = frozenset({"bandits", "benefit", "recall"})
 """The projections that measure the model that answered; a run with another model does not inherit them."""
-_MARK = IterationClosed.__struct_fields__
+_MARK = v.IterationClosed.__struct_fields__
 
 
-def inheritance(reader: LogReader) -> RunInherited | None:
+def inheritance(reader: LogReader) -> v.RunInherited | None:
     """Return what a run says about the one that it continues, None if it began with nothing."""
-    return next(reader.of(RunInherited, since=1, until=2), None)
+    return next(reader.of(v.RunInherited, since=1, until=2), None)
 
 
-def is_merged(event: RunInherited) -> bool:
+def is_merged(event: v.RunInherited) -> bool:
     """Return whether a run began with the memories of two others, each of which has a `run.merged`."""
     return not event.head_chain
 
@@ -103,12 +90,12 @@ def first_iteration(reader: LogReader) -> int:
     return event.iteration + 1 if event else 0
 
 
-def not_inherited(event: RunInherited) -> frozenset[str]:
+def not_inherited(event: v.RunInherited) -> frozenset[str]:
     """Return the names of the parent's projections that a run does not inherit."""
     return OWN_ACCOUNTS | (OF_THE_LEARNER if event.learner else frozenset())
 
 
-def past_of(event: RunInherited | None) -> Sides:
+def past_of(event: v.RunInherited | None) -> Sides:
     if event is None:
         return NO_SIDES
     sides = (event.evolution, event.anchors, event.held_out, event.resembling)
@@ -119,11 +106,11 @@ class Parent(NamedTuple):
     """A run to continue. For a merge, which has two parents, `drafts` are the events that the new run begins with."""
 
     reader: LogReader
-    started: RunStarted
-    event: RunInherited
+    started: v.RunStarted
+    event: v.RunInherited
     stored: tuple[list[Question], bool]
     """Its questions, and whether their gold answers are in this copy of it."""
-    drafts: Sequence[Draft] = ()
+    drafts: Sequence[v.Draft] = ()
 
     @property
     def past(self) -> tuple[LogReader, Past] | None:
@@ -133,7 +120,7 @@ class Parent(NamedTuple):
         takes = taken_types(not_inherited(self.event))
         return self.reader, Past(seq=self.event.seq, head=self.reader.head, takes=takes)
 
-    def learned(self) -> Iterator[Event]:
+    def learned(self) -> Iterator[v.Event]:
         """Yield the parent's events that changed what it had learned."""
         if is_merged(self.event):
             return (draft.event for draft in self.drafts)
@@ -215,18 +202,18 @@ def read_parent(
         LogDamaged: Its log fails its checksums.
     """
     reader = LogReader(run.log_path)
-    last = reader.last(IterationClosed)
+    last = reader.last(v.IterationClosed)
     seq = last if at == "latest" or not last else reader.resolve(at)
     closed, ledger = dict[int, Any](), Ledger()
     # In one pass: the first reading checks the hash of each segment. What a ledger adds up may come in any order.
-    reads: Reads = {IterationClosed: _MARK, **Ledger.reads}
+    reads: Reads = {v.IterationClosed: _MARK, **Ledger.reads}
     for batches in reader.batches(reads, since=1, until=seq, newest_first=True):
-        if marks := batches.get(IterationClosed):
+        if marks := batches.get(v.IterationClosed):
             closed.update(zip(marks.seqs, marks.events, strict=True))
         give(ledger, {cls: batches[cls] for cls in Ledger.reads if cls in batches})
-    started = next(reader.of(RunStarted), None)
+    started = next(reader.of(v.RunStarted), None)
     opened = min(closed, default=None)
-    if next(reader.of(BaselineStarted, until=opened), None):
+    if next(reader.of(v.BaselineStarted, until=opened), None):
         raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
     if started is None or not closed:
         raise UsageError(f"{run.id} has not closed an iteration yet, so it has learned nothing to continue from.")
@@ -240,11 +227,11 @@ def read_parent(
         seq = since[-1].seq
     learner = started.execution_model if execution not in ("", started.execution_model) else ""
     questions, has_gold = stored_questions(reader, started.benchmark)
-    splits = recorded_splits(list(reader.of(SplitCommitted, until=opened)), questions)
+    splits = recorded_splits(list(reader.of(v.SplitCommitted, until=opened)), questions)
     before = inheritance(reader)
     older = past_of(before)
     usd, spent = prices.total(ledger.accounts()), before.usd_micro if before else 0
-    event = RunInherited(
+    event = v.RunInherited(
         events=0,
         iteration=mark.iteration,
         parent=run.id,
@@ -258,18 +245,18 @@ def read_parent(
         held_out=tuple(sorted(older.held_out.union(splits.held_out))),
         resembling=(),
         calls=sum(use.calls for _, use in ledger.accounts()) + (before.calls if before else 0),
-        usd_micro=-1 if usd is None or spent < 0 else round(usd * MICRO) + spent,
+        usd_micro=-1 if usd is None or spent < 0 else round(usd * v.MICRO) + spent,
         learner=learner,
         reproof=reproof,
     )
     return Parent(reader, started, event, (questions, has_gold))
 
 
-def _digests(run: Run, reader: LogReader, seq: int) -> tuple[Digest, ...]:
+def _digests(run: Run, reader: LogReader, seq: int) -> tuple[v.Digest, ...]:
     return fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq)).digests()
 
 
-def inherited_types(without: Collection[str] = ()) -> Collection[type[Event]]:
+def inherited_types(without: Collection[str] = ()) -> Collection[type[v.Event]]:
     """Return the types of the events that can change what a run has learned, leaving out those projections."""
     return reads_of(tuple(view for view in State().digested() if view.name not in {*OWN_ACCOUNTS, *without}))
 
@@ -277,7 +264,7 @@ def inherited_types(without: Collection[str] = ()) -> Collection[type[Event]]:
 def taken_types(without: Collection[str] = ()) -> tuple[Taken, ...]:
     """Return which events of a parent are taken. Only verdicts on questions that it learned from are: the others are
     its own."""
-    evolving = {tag_of(AnswerJudged): ("purpose", tuple(sorted(EVOLVING)))}
+    evolving = {tag_of(v.AnswerJudged): ("purpose", tuple(sorted(EVOLVING)))}
     return tuple(Taken(tag, *evolving.get(tag, ())) for tag in map(tag_of, inherited_types(without)))
 
 

@@ -9,8 +9,6 @@ Rules
     - An own entry needs a source and a date that is not in the future, so that a sum can be audited.
 """
 
-from __future__ import annotations
-
 import datetime
 import ipaddress
 import re

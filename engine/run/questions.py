@@ -4,8 +4,6 @@ Anything else that a benchmark has (a shop, a world to play in) is not in the fo
 and must not have changed.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain

@@ -16,8 +16,6 @@ Nearness is the embedder's cosine, less a penalty for another shape: how many nu
 has says more about its steps than its subject does.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ if a package is missing, and returns a function of a `Telemetry`, of a function 
 name, which gives an `Outbox` for a block.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol

@@ -3,8 +3,6 @@ new run commits to them in its first events, and stores its questions. Anything 
 uses these, and compares the rest, so that a change is noticed before it does harm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -36,22 +34,11 @@ from mage_es.engine.seams.embedder import Embedder, Vectors
 from mage_es.engine.seams.environment import Opening, is_sequential, opening_of
 from mage_es.engine.seams.metering import Metered, SpendingGuard
 from mage_es.engine.search.registry import Searches
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import named
-from mage_es.events.vocabulary import (
-    BaselineStarted,
-    ColumnRole,
-    LogRepaired,
-    Phase,
-    Purpose,
-    RunInherited,
-    RunRegistered,
-    RunStarted,
-    SplitCommitted,
-    Template,
-)
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshot_files import latest_snapshot
 
@@ -89,7 +76,7 @@ class World(NamedTuple):
         state: State,
         questions: Sequence[Question],
         task_types: Sequence[str],
-        purposes: Sequence[Purpose],
+        purposes: Sequence[v.Purpose],
         vectors: Vectors | None = None,
     ) -> list[Asked]:
         """Return questions about to be asked on a state, with the vectors needed to choose their bundles. `vectors` are
@@ -112,9 +99,9 @@ class World(NamedTuple):
             for question, task_type, vector, purpose in zip(questions, task_types, vectors, purposes, strict=True)
         ]
 
-    def started(self, run_id: str) -> RunStarted:
+    def started(self, run_id: str) -> v.RunStarted:
         config = self.setting.config
-        return RunStarted(
+        return v.RunStarted(
             run_id=run_id,
             benchmark=config.benchmark,
             seed=config.seed,
@@ -131,8 +118,10 @@ class World(NamedTuple):
             licence=self.benchmark.licence,
             guidance_room=self.setting.guidance_room,
             is_type_asked=self.setting.traits.is_type_asked,
-            columns=tuple(ColumnRole(role=role, name=name) for role, name in column_roles_of(self.benchmark).items()),
-            templates=tuple(Template(name=name, wording=text) for name, text in sorted(self.setting.templates.items())),
+            columns=tuple(v.ColumnRole(role=role, name=name) for role, name in column_roles_of(self.benchmark).items()),
+            templates=tuple(
+                v.Template(name=name, wording=text) for name, text in sorted(self.setting.templates.items())
+            ),
         )
 
 
@@ -207,7 +196,7 @@ def reopen_world(
     name = started.embedder if config.embedder == PAPER else config.embedder
     embedder = CheckedEmbedder(embedder) if embedder else open_embedder(name)
     opened, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
-    committed = list(reader.of(SplitCommitted))
+    committed = list(reader.of(v.SplitCommitted))
     begun = inheritance(reader)
     # Erased questions cannot be divided again; they are no longer in a split, and never asked. A served run draws no
     # new questions, and clients wait for its start.
@@ -245,7 +234,7 @@ def require_scoring(world: World, what: str) -> None:
 
 def require_readable(world: World, state: State) -> None:
     """Raise `PrerequisiteError` if unfinished questions belong to a subject whose key is gone."""
-    plans = (plan for phase in get_args(Phase) for plan in state.progress.plans(phase))
+    plans = (plan for phase in get_args(v.Phase) for plan in state.progress.plans(phase))
     if gone := sorted({p.question_id for p in plans if world.questions[p.question_id].subject.startswith(ERASED)}):
         raise PrerequisiteError(
             f"The current work cannot be finished, since {len(gone)} of its questions cannot be read "
@@ -269,15 +258,15 @@ def state_of(run: Run, reader: LogReader, *, until: int | None = None) -> State:
     return fold(reader, until=until, state=latest_snapshot(run.snapshots_path, reader, until=until))
 
 
-def templates_of(started: RunStarted) -> Templates:
+def templates_of(started: v.RunStarted) -> Templates:
     return {template.name: template.wording for template in started.templates}
 
 
-def first_event(reader: LogReader) -> RunStarted:
+def first_event(reader: LogReader) -> v.RunStarted:
     """Return the `run.started` of a log. Raises `PrerequisiteError` for a run that ended before it."""
-    if started := next(reader.of(RunStarted, since=1), None):
+    if started := next(reader.of(v.RunStarted, since=1), None):
         return started
-    cut = next((event for event in reader.of(LogRepaired) if event.cut_first == 1), None)
+    cut = next((event for event in reader.of(v.LogRepaired) if event.cut_first == 1), None)
     if cut is not None:
         many = f"its first {cut.cut_last} events" if cut.cut_last else "all its events"
         raise PrerequisiteError(
@@ -289,7 +278,7 @@ def first_event(reader: LogReader) -> RunStarted:
     )
 
 
-def registered_in(world: World, registration: RunRegistered) -> RunRegistered:
+def registered_in(world: World, registration: v.RunRegistered) -> v.RunRegistered:
     """Return a registration in its recorded form: 0 means all held-out questions. Raises `UsageError` for one that this
     world cannot honour."""
     questions = len(held_out_sample(world.setting, registration.questions or None))
@@ -318,8 +307,8 @@ def held_out_sample(setting: Setting, count: int | None) -> Sequence[str]:
     )
 
 
-def baseline_of(reader: LogReader) -> BaselineStarted | None:
-    return next(reader.of(BaselineStarted), None)
+def baseline_of(reader: LogReader) -> v.BaselineStarted | None:
+    return next(reader.of(v.BaselineStarted), None)
 
 
 def divide(config: Config, benchmark: Benchmark, past: Sides = NO_SIDES) -> Splits:
@@ -353,7 +342,7 @@ def _without_likenesses(config: Config, benchmark: Benchmark, parent: Parent) ->
         parent = parent._replace(event=msgspec.structs.replace(parent.event, resembling=resembling))
 
 
-def _require_same(now: RunStarted, before: RunStarted, names: Sequence[str]) -> None:
+def _require_same(now: v.RunStarted, before: v.RunStarted, names: Sequence[str]) -> None:
     for name in names:
         if getattr(now, name) != getattr(before, name):
             raise PrerequisiteError(
@@ -369,7 +358,7 @@ def _open(
     splits: Splits,
     *,
     guidance_room: int,
-    begun: RunInherited | None,
+    begun: v.RunInherited | None,
     templates: Templates,
     learns: bool = True,
 ) -> World:

@@ -11,8 +11,6 @@ Rules
       ends when this process ends, however that happens.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

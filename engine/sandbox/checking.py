@@ -1,7 +1,5 @@
 """Whether a tool gets its own examples right: one that does not is never used."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 

@@ -4,8 +4,6 @@ A single built-in operation (a repetition of a long text, a power of a large int
 memory, processor time and wall time bound those, in the kernel.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 

@@ -10,8 +10,6 @@ Rules
     - The same source and arguments give the same outcome, no matter what ran before.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

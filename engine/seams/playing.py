@@ -3,8 +3,6 @@
 A list has bare actions, a transcript, or the recorded steps of an earlier episode.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -32,8 +32,6 @@ Rules
     - A model may derive from `Preflight` (engine/seams/model.py), to say before a run whether it can be asked.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import sys

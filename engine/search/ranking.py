@@ -1,7 +1,5 @@
 """Ranking a handful of pages by the words that they share with a query; larger corpora have their own index."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Searches by name: `record`, or what a wing or another package offers, such as `local/FOLDER`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property
 from threading import Lock

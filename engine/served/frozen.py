@@ -3,8 +3,6 @@
 No model is called and nothing is recorded; questions come from the run's own folder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from math import isfinite

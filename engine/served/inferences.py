@@ -1,7 +1,5 @@
 """An inference explained from the log: what was put in, its outcome and the feedback on it."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple, TypeVar
 

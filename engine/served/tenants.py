@@ -6,8 +6,6 @@ Rules
       them, in constant time, and never appears in a message.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import ipaddress

@@ -1,7 +1,5 @@
 """The limits of a note, as its user gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Literal, cast, get_args
 

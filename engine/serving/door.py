@@ -7,8 +7,6 @@ Rules
       reaches a local port by another name, or from another origin, is refused.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

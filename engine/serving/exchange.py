@@ -1,7 +1,5 @@
 """The client's side of a request: the body in pieces, the client hanging up, and the reply as it passes back."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The states of a served run at the end of its iterations."""
 
-from __future__ import annotations
-
 from threading import Lock
 
 from mage_es.engine.run.directory import Run

@@ -1,7 +1,5 @@
 """The verb `gain`: what memory changed for the real sessions of a served run, by the sessions that were held back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

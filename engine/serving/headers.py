@@ -1,7 +1,5 @@
 """Headers: which of the client's are sent to the upstream, which of the reply's come back, and our own."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from mage_es.engine.served.tenants import CREDENTIALS

@@ -17,8 +17,6 @@ Theory of operation
     have room for an empty file.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

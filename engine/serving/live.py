@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import msgspec
 
-from mage_es.engine.commands import Curation, RecordDecided
+from mage_es.engine.commands import Curation, RecordFacts
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
@@ -380,7 +380,7 @@ class LiveRun:
             earlier = known.event if known and isinstance(known.event, v.FeedbackGiven) else None
             setting, state = self.world.setting, self.state
             found = give_feedback(setting, state, command._replace(earlier=earlier))
-            return unused_if_refused(decide(setting, state, RecordDecided(found)))
+            return unused_if_refused(decide(setting, state, RecordFacts(found)))
 
         return self.journal.submit(decided)
 

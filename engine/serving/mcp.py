@@ -14,8 +14,6 @@ Rules
     - An invalid call gives an error as the tool's result, in our words; the client learns no details of our own faults.
 """
 
-from __future__ import annotations
-
 import logging
 import secrets
 import time

@@ -1,7 +1,5 @@
 """A proxy's counters for Prometheus. A tenant sees its own rows, the operator all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a note shows, in parts, for programs that lay it out themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import NamedTuple
 

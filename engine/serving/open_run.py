@@ -1,7 +1,5 @@
 """The verb `open_run`: a run's state at a marker, frozen, to ask which memories it would show for a question."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import Path
 

@@ -8,8 +8,6 @@ Rules
     - One process writes it. What the parent does later changes nothing here.
 """
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple

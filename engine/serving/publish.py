@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.commands import RecordDecided
+from mage_es.engine.commands import RecordFacts
 from mage_es.engine.config import Config, parse
 from mage_es.engine.decide import decide
 from mage_es.engine.loop import close, compare, snapshot
@@ -154,7 +154,7 @@ def turns_of(setting: Setting, state: State, reader: LogReader) -> list[_Turn]:
 def _drafts(session: Session, turn: _Turn, k: int) -> list[v.Draft]:
     command = _read_feedback(LogReader(session.run.log_path)).of(turn, k)
     found = decide_publish(session.world.setting, session.state, command)
-    return decide(session.world.setting, session.state, RecordDecided(found))
+    return decide(session.world.setting, session.state, RecordFacts(found))
 
 
 async def _finish(session: Session, k: int) -> Published:
@@ -169,7 +169,7 @@ async def _finish(session: Session, k: int) -> Published:
     ]
     settling = _settling(session, reader, k, rewarded)
     with session.lock:
-        session.do(RecordDecided(decide_settling(session.state, settling)))
+        session.do(RecordFacts(decide_settling(session.state, settling)))
     close(session, k)
     return _report(session, k, len(rewarded))
 

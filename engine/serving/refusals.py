@@ -1,7 +1,5 @@
 """The proxy's refusals, in a form that the SDK of the called API understands."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec

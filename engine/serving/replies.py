@@ -3,8 +3,6 @@
 It reads a copy: whatever it does not understand counts as unknown, and nothing is raised.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """An HTTP client wrapped in a class whose `send` passes a desk (engine/serving/clients.py), for any httpx."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import AsyncIterator, Iterator

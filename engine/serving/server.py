@@ -1,7 +1,5 @@
 """The server that carries the routes: it binds to an address of this machine, and closes idle connections."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import socket

@@ -16,8 +16,6 @@ Rules
       first tool call. Surrounding blanks do not count, nor do thoughts, which many clients cut out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256

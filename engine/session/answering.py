@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from mage_es.engine.agents.critic import judgement, unanswered
-from mage_es.engine.commands import PlanAnswers, RecordFact
+from mage_es.engine.commands import PlanAnswers, RecordFacts
 from mage_es.engine.courses import Move
 from mage_es.engine.decide import decide
 from mage_es.engine.run.exam_plan import asked_of
@@ -159,5 +159,5 @@ class Answering:
             return []
         else:
             event = judgement(planned, finish.verdict, reason=finish.reason)
-        fact = RecordFact.about(planned, phase, event, causation=moved.pending.causation)
+        fact = RecordFacts.about(planned, phase, event, causation=moved.pending.causation)
         return decide(world.setting, self._recorder.state, fact)

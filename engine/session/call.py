@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mage_es.engine.briefs import Brief, BundleOutcome, Case
-from mage_es.engine.commands import Call, Command, RecordCall, RecordFact, RecordFailure
+from mage_es.engine.commands import Call, Command, RecordCall, RecordFacts, RecordFailure
 from mage_es.engine.courses import Ask, Fact
 from mage_es.engine.models.retrying import RetryingClient, Unanswered
 from mage_es.engine.rules.prompt import Templates, inert_json, render_guidance
@@ -28,7 +28,8 @@ from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request, reason_of
 from mage_es.engine.seams.replies import Reply, read_reply, schema_of
-from mage_es.engine.session.queueing import CallRecorder, Client, call_key
+from mage_es.engine.session.queueing import Client, call_key
+from mage_es.engine.session.recording import Recorder
 from mage_es.events.vocabulary import BriefCut, Draft, ModelCalled, Phase, Tier
 
 MOST_REPAIRS = 2
@@ -82,7 +83,7 @@ async def make_call(call: Call, move: Ask, *, client: Client, record: RecordComm
 
 
 async def complete_typed(
-    recorder: CallRecorder,
+    recorder: Recorder,
     client: Client,
     typed_call: TypedCall,
     reply: type[Reply],
@@ -97,7 +98,7 @@ async def complete_typed(
     """
     iteration, phase, agent, template, about, brief, cut, tier = typed_call
     if cut:
-        recorder.do(RecordFact(Draft(event=cut, iteration=iteration, phase=phase, correlation=about)))
+        recorder.do(RecordFacts([Draft(event=cut, iteration=iteration, phase=phase, correlation=about)]))
     request = typed_request(template, brief, reply, templates)
     first = Ask(about, request, agent=agent, tier=tier, purpose=template, typed=reply)
     asking, fact = typed_reply(first, reply), ""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from mage_es.engine.commands import Call, Command, RecordFact, RecordFailure, RecordTrimming, shared
+from mage_es.engine.commands import Call, Command, RecordFacts, RecordFailure, RecordTrimming, shared
 from mage_es.engine.courses import Act, Ask, Look, Move, Use
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.setting import Setting
@@ -16,23 +16,14 @@ from mage_es.engine.seams.search import Page, bounded, bounded_title
 from mage_es.engine.search.registry import Searches
 from mage_es.engine.session.call import RecordCommand, make_call
 from mage_es.engine.session.queueing import Client
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogError, MageError
-from mage_es.events.vocabulary import (
-    Draft,
-    EpisodeStepped,
-    Event,
-    Phase,
-    QuestionPlanned,
-    SearchAnswered,
-    Tier,
-    ToolRan,
-)
 from mage_es.projections.fold import State
 
 SIMILAR = 5
 """How many similar titles to name if a page does not exist, as in the original ReAct."""
 
-Handler = Callable[[Phase, QuestionPlanned, Any, int], Awaitable[Sequence[Draft]]]
+Handler = Callable[[v.Phase, v.QuestionPlanned, Any, int], Awaitable[Sequence[v.Draft]]]
 """Makes one kind of move for a planned question: (phase, plan, move, causation) -> facts, the move's own first."""
 
 
@@ -43,7 +34,7 @@ class Effects:
         self,
         setting: Setting,
         state: State,
-        clients: Mapping[Tier, Client],
+        clients: Mapping[v.Tier, Client],
         sandbox: Sandbox,
         *,
         record: RecordCommand,
@@ -53,7 +44,9 @@ class Effects:
         self._sandbox, self._record, self._searches = sandbox, record, searches
         self._handlers: dict[type[Move], Handler] = {Ask: self._ask, Use: self._use, Look: self._look, Act: self._act}
 
-    async def perform(self, phase: Phase, planned: QuestionPlanned, move: Move, causation: int) -> Sequence[Draft]:
+    async def perform(
+        self, phase: v.Phase, planned: v.QuestionPlanned, move: Move, causation: int
+    ) -> Sequence[v.Draft]:
         """Make a move and return its facts as drafts; the first is the one that the course is sent.
 
         A call that failed permanently gives a `CallFailed`, which ends its course. If the prompt did not fit the
@@ -66,7 +59,7 @@ class Effects:
         """
         return await self._handlers[type(move)](phase, planned, move, causation)
 
-    async def _ask(self, phase: Phase, planned: QuestionPlanned, move: Ask, causation: int) -> Sequence[Draft]:
+    async def _ask(self, phase: v.Phase, planned: v.QuestionPlanned, move: Ask, causation: int) -> Sequence[v.Draft]:
         client = self._clients.get(move.tier)
         if client is None:
             # Where frozen inference is enforced: courses get no guidance client, so one that asked for guidance ends
@@ -80,14 +73,14 @@ class Effects:
             outcome = RecordTrimming(call, outcome.failed, planned, move.droppable[0])
         return decide(self._setting, self._state, outcome)
 
-    async def _use(self, phase: Phase, planned: QuestionPlanned, move: Use, causation: int) -> Sequence[Draft]:
+    async def _use(self, phase: v.Phase, planned: v.QuestionPlanned, move: Use, causation: int) -> Sequence[v.Draft]:
         tool = self._state.tools.tool(move.tool_id)
         # The sandbox waits for its worker process, so it must not block the event loop that other courses share.
         outcome = await asyncio.to_thread(self._sandbox.run, tool.source, move.arguments)
-        ran = ToolRan(**(shared(planned, ToolRan) | move._asdict() | outcome._asdict()))
+        ran = v.ToolRan(**(shared(planned, v.ToolRan) | move._asdict() | outcome._asdict()))
         return self._facts(phase, planned, ran, causation)
 
-    async def _look(self, phase: Phase, planned: QuestionPlanned, move: Look, causation: int) -> Sequence[Draft]:
+    async def _look(self, phase: v.Phase, planned: v.QuestionPlanned, move: Look, causation: int) -> Sequence[v.Draft]:
         if self._searches is None:
             raise LogError("This session has nothing to search in, so it cannot look anything up.")
         search = self._searches.of(move.question)
@@ -107,8 +100,8 @@ class Effects:
 
         # In a thread, like tools: an index may take seconds to load or to search.
         pages, similar, problem = await asyncio.to_thread(found)
-        answered = SearchAnswered(
-            **shared(planned, SearchAnswered),
+        answered = v.SearchAnswered(
+            **shared(planned, v.SearchAnswered),
             place=move.place,
             search=search.name,
             wanted="passages" if move.passages else "page",
@@ -120,13 +113,13 @@ class Effects:
         )
         return self._facts(phase, planned, answered, causation, ordinal=move.place)
 
-    async def _act(self, phase: Phase, planned: QuestionPlanned, move: Act, causation: int) -> Sequence[Draft]:
+    async def _act(self, phase: v.Phase, planned: v.QuestionPlanned, move: Act, causation: int) -> Sequence[v.Draft]:
         # Nothing to perform: the course has played the step itself, so that a replay needs no effects.
-        step = move.fact.step if isinstance(move.fact, EpisodeStepped) else 0
+        step = move.fact.step if isinstance(move.fact, v.EpisodeStepped) else 0
         return self._facts(phase, planned, move.fact, causation, ordinal=step)
 
     def _facts(
-        self, phase: Phase, planned: QuestionPlanned, event: Event, causation: int, *, ordinal: int = 0
-    ) -> Sequence[Draft]:
-        fact = RecordFact.about(planned, phase, event, causation=causation, ordinal=ordinal)
+        self, phase: v.Phase, planned: v.QuestionPlanned, event: v.Event, causation: int, *, ordinal: int = 0
+    ) -> Sequence[v.Draft]:
+        fact = RecordFacts.about(planned, phase, event, causation=causation, ordinal=ordinal)
         return decide(self._setting, self._state, fact)

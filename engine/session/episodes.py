@@ -36,15 +36,8 @@ from mage_es.engine.seams.environment import (
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.model import RAISE, Request
 from mage_es.engine.seams.playing import verdict_of
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogError
-from mage_es.events.vocabulary import (
-    MICRO,
-    BundleTrimmed,
-    EpisodeClosed,
-    EpisodeStepped,
-    QuestionPlanned,
-    Retrieved,
-)
 from mage_es.projections.fold import State
 
 MOST_SAID = 1_000
@@ -67,7 +60,7 @@ class Donor(NamedTuple):
 
 def episode_of(
     context: EpisodeContext,
-    planned: QuestionPlanned,
+    planned: v.QuestionPlanned,
     question: Question,
     donor: Donor | None,
     *,
@@ -99,7 +92,7 @@ def _play(episode: _Episode, environment: Environment) -> Course:
         planned = without(episode.consulting(observation), dropped)
         most = RAISE * episode.context.setting.config.max_tokens
         while isinstance(
-            fact := (yield from reply_to(episode.ask(step, planned, moment, observation), most=most)), BundleTrimmed
+            fact := (yield from reply_to(episode.ask(step, planned, moment, observation), most=most)), v.BundleTrimmed
         ):
             dropped.add(fact.memory_id)
             planned, episode = without(planned, dropped), episode.without_solved(dropped)
@@ -118,14 +111,14 @@ def _play(episode: _Episode, environment: Environment) -> Course:
         if outcome.done:
             break
     verdict = verdict_of(environment, achieved)
-    closed = EpisodeClosed(
+    closed = v.EpisodeClosed(
         iteration=episode.planned.iteration,
         purpose=episode.planned.purpose,
         episode_id=episode.question.id,
         context_id=episode.question.id,
         steps=len(lines),
         # Integers, whose sums are the same in any order; with floats a digest would depend on the order.
-        score_micro=round(verdict.score * MICRO),
+        score_micro=round(verdict.score * v.MICRO),
         achievements=tuple(achieved),
         unparsed=unparsed,
     )
@@ -154,7 +147,7 @@ def _in_one_line(text: str) -> str:
     return " ".join(text.split())[:MOST_SAID]
 
 
-def _recorded(fact: EpisodeStepped | EpisodeClosed) -> Generator[Move, Fact, None]:
+def _recorded(fact: v.EpisodeStepped | v.EpisodeClosed) -> Generator[Move, Fact, None]:
     """Record a fact of the environment. Raises `LogError` if the log has a different one."""
     recorded = yield Act(fact)
     if recorded != fact:
@@ -166,7 +159,7 @@ def _recorded(fact: EpisodeStepped | EpisodeClosed) -> Generator[Move, Fact, Non
 
 class _Episode(NamedTuple):
     context: EpisodeContext
-    planned: QuestionPlanned
+    planned: v.QuestionPlanned
     question: Question
     donor: Donor | None
     instead: Observation | None
@@ -175,11 +168,11 @@ class _Episode(NamedTuple):
     def without_solved(self, dropped: Collection[str]) -> _Episode:
         return self._replace(solved=[each for each in self.solved if each.source not in dropped])
 
-    def consulting(self, observation: Observation) -> QuestionPlanned:
+    def consulting(self, observation: Observation) -> v.QuestionPlanned:
         bundle = self._bundle(self.question, self.planned.task_type, observation)
         if self.donor and self.instead:
             bundle = self._bundle(*self.donor, self.instead, apart=bundle.ids)
-        hits = tuple(Retrieved(**hit._asdict()) for hit in (*bundle.success, *bundle.failure))
+        hits = tuple(v.Retrieved(**hit._asdict()) for hit in (*bundle.success, *bundle.failure))
         return msgspec.structs.replace(self.planned, memories=hits)
 
     def _bundle(
@@ -194,7 +187,7 @@ class _Episode(NamedTuple):
         query = query._replace(apart=apart, others=())
         return retrieve(self.planned.search_arm, query, state.memory, self.context.setting.terms, recipe=recipe)
 
-    def ask(self, step: int, planned: QuestionPlanned, moment: Moment, observation: Observation) -> Ask:
+    def ask(self, step: int, planned: v.QuestionPlanned, moment: Moment, observation: Observation) -> Ask:
         setting = self.context.setting
         task_type = self.donor.task_type if self.donor else planned.task_type
         about = Consulted(task_type, [entity.name for entity in (self.instead or observation).entities])
@@ -214,8 +207,10 @@ class _Episode(NamedTuple):
         spare = (*(each.source for each in self.solved), *droppable(planned))
         return Ask(f"{self.question.id}/{step}", request, prompt.spans, agent=agent, droppable=spare)
 
-    def stepped(self, step: int, planned: QuestionPlanned, action: str | None, outcome: StepOutcome) -> EpisodeStepped:
-        return EpisodeStepped(
+    def stepped(
+        self, step: int, planned: v.QuestionPlanned, action: str | None, outcome: StepOutcome
+    ) -> v.EpisodeStepped:
+        return v.EpisodeStepped(
             iteration=planned.iteration,
             purpose=planned.purpose,
             episode_id=self.question.id,
@@ -223,7 +218,7 @@ class _Episode(NamedTuple):
             action=action or "",
             parsed=action is not None,
             observation=outcome.observation.text,
-            reward_micro=round(outcome.reward * MICRO),
+            reward_micro=round(outcome.reward * v.MICRO),
             achievements=outcome.achievements,
             done=outcome.done,
             effect=outcome.effect,

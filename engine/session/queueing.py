@@ -6,24 +6,14 @@ A queue is made by what the entry point `batch_queue` of `mage_es.verbs` names (
 from collections.abc import Iterable
 from typing import Protocol
 
-from mage_es.engine.commands import Call, Command
+from mage_es.engine.commands import Call
 from mage_es.engine.models.retrying import Answered, Report, RetryingClient
 from mage_es.engine.seams.model import Request
 from mage_es.events.errors import Interrupted
-from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey
 
 Caller = tuple[str, str]
 """A caller, identified by the purpose and subject of its call."""
-
-
-class CallRecorder(Protocol):
-    """What a caller needs from a session (its `Recorder`): the live state, and a way to make facts durable."""
-
-    state: State
-
-    def do(self, command: Command) -> object:
-        """Decide a command, commit what follows, and apply it to the state."""
 
 
 class CallQueue(Protocol):

@@ -33,23 +33,20 @@ What cannot happen
     - The number of workers, batches, or a crash changes what is learned: UPDATE decides over sorted answers.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 
-from mage_es.engine.commands import Command
 from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, require_readable
-from mage_es.engine.seams.replies import Reply
 from mage_es.engine.session.answering import Answering
-from mage_es.engine.session.call import TypedCall
 from mage_es.engine.session.clients import Clients
 from mage_es.engine.session.guiding import Guidance
 from mage_es.engine.session.recording import Recorder
 from mage_es.engine.session.reporting import Reporter
-from mage_es.events.log import Appended, Log
-from mage_es.events.vocabulary import Draft, IterationPlanned, Phase, Purpose, Record, RunRegistered
+from mage_es.events.log import Log
+from mage_es.events.vocabulary import IterationPlanned, Phase, Purpose, RunRegistered
 from mage_es.projections.fold import State
 
 
@@ -65,7 +62,7 @@ class Session:
         self.runtime, self.budget = runtime, runtime.budget(state.ledger)
         self.registration: RunRegistered | None = None
 
-        self._reporter = reporter = Reporter(run, world, state, runtime)
+        reporter = Reporter(run, world, state, runtime)
         self._recorder = recorder = Recorder(world.setting, log, state)
         recorder.meter(world.embedder, self.budget, at=reporter)
 
@@ -78,27 +75,12 @@ class Session:
             announce=reporter.announce,
         )
         self._answering = Answering(recorder, reporter, self.clients, world, workers=runtime.workers)
-        self._guidance = Guidance(recorder, reporter, self.clients, world.setting.templates)
-        recorder.listeners += [reporter.observe, self.clients.observe, self._guidance.observe]
-
-    def do(self, command: Command) -> Appended:
-        """Decide a command on the live state and commit the events, all or none."""
-        return self._recorder.do(command)
-
-    def commit(self, drafts: Sequence[Draft]) -> Appended:
-        """Make events durable, then apply them. The log skips facts that it already holds."""
-        return self._recorder.commit(drafts)
-
-    def remember_plans(self, records: Iterable[Record]) -> None:
-        """Take over the plans that an earlier process recorded: they are causes of what is recorded next."""
-        self._recorder.remember_plans(records)
-
-    async def guide(self, call: TypedCall, reply: type[Reply]) -> tuple[Reply | None, str]:
-        """Return the guidance tier's typed reply (None if the call failed or no reply was readable) and its fact id.
-
-        Raises `PrerequisiteError` once a new run cannot read several replies in a row.
-        """
-        return await self._guidance.guide(call, reply)
+        guidance = Guidance(recorder, reporter, self.clients, world.setting.templates)
+        recorder.listeners += [reporter.observe, self.clients.observe, guidance.observe]
+        # What its parts do for the loop and the verbs.
+        self.do, self.commit, self.remember_plans = recorder.do, recorder.commit, recorder.remember_plans
+        self.enter_phase, self.report_progress = reporter.enter_phase, reporter.report
+        self.check_stop, self.announce, self.guide = reporter.check_stop, reporter.announce, guidance.guide
 
     async def ask(self, iteration: int, phase: Phase, purposes: Mapping[str, Purpose], *, frozen: bool) -> None:
         """Plan and answer questions (id -> purpose), except for what is recorded already."""
@@ -127,21 +109,6 @@ class Session:
         """Change log and state only while this lock is held, since another thread of this process writes the log
         too."""
         self._recorder.lock = lock
-
-    def enter_phase(self, iteration: int, phase: Phase) -> None:
-        """Attribute the embedder's calls and all notes to this phase from now on."""
-        self._reporter.enter_phase(iteration, phase)
-
-    def report_progress(self, iteration: int, phase: Phase, done: int, total: int, message: str = "") -> None:
-        self._reporter.report(iteration, phase, done, total, message)
-
-    def check_stop(self) -> None:
-        """Raise `Interrupted` if the user asked to stop."""
-        self._reporter.check_stop()
-
-    def announce(self, words: str) -> None:
-        """Send the observer a message that people should see at once."""
-        self._reporter.announce(words)
 
     def announce_continuation(self, words: str) -> None:
         """Announce that the work of an earlier process continues, and how many of its calls are made again."""

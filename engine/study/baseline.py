@@ -9,8 +9,6 @@ Rules
       What it learned is only in the log: the plan, reply and verdict of each question that it answered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -20,7 +18,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.benchmarks.tasks.scorers import Scoring
-from mage_es.engine.commands import Call, RecordFact
+from mage_es.engine.commands import Call, RecordFacts
 from mage_es.engine.config import Config, checked, parse, require_same
 from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
@@ -419,7 +417,7 @@ async def _write(session: Session, asked: AskedNote) -> str:
         session.do(await make_call(call, ask, client=client, record=session.do))
     if called := progress.call_at(LEARNING_AT, note_key(ask)):
         note = NoteWritten(memory_id=ask.about, question_id=name, text=called.text)
-        session.do(RecordFact(Draft(event=note, iteration=LEARNING_AT, phase="evaluate", correlation=name)))
+        session.do(RecordFacts([Draft(event=note, iteration=LEARNING_AT, phase="evaluate", correlation=name)]))
     return writer_text(session.world, session.state, ask)
 
 

@@ -1,7 +1,5 @@
 """A judge's opinion of each of many predictions, asked for side by side, without a run."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing

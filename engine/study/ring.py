@@ -10,8 +10,6 @@ Rules
       the interval of its difference from `knn` lies below 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path

@@ -7,8 +7,6 @@ Rules
     - A judge, if there is one, sees every prediction; its opinion is reported beside the metrics and changes none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path

@@ -10,8 +10,6 @@ Rules
     - What the nearest cases answer without a call (recall) is counted apart, as a served run always asks the model.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

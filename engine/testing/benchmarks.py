@@ -1,7 +1,5 @@
 """Checks for every benchmark, whether it generates or reads its questions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 

@@ -1,7 +1,5 @@
 """The verb `new`: write the skeleton of a plug-in into a new folder."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from importlib.resources import files

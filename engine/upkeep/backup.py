@@ -10,8 +10,6 @@ back, those of one run or of all.
 Everything else in a run directory can be rebuilt from the logs and is not copied.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

@@ -11,8 +11,6 @@ Rules
     - A receipt holds no name: `subject_id` stands for the subject, as in its tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -27,21 +25,13 @@ from mage_es.engine.upkeep.memory import decided
 from mage_es.engine.upkeep.traces import files_in, traces
 from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.engine.worth.memories import things_of
+from mage_es.events import vocabulary as v
 from mage_es.events.disk import LocalFileSystem, write_new
 from mage_es.events.disk.keys import destroy_key, keys_of
 from mage_es.events.errors import KeysUnusable, PrerequisiteError, UsageError
 from mage_es.events.facts.private import ERASED, texts_in, under_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.segments.questions import named
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    Draft,
-    KeyDestroyed,
-    ModelCalled,
-    Phase,
-    Searched,
-    Sent,
-)
 from mage_es.projections.fold import State
 
 REASON = "the subject asked for it"
@@ -65,7 +55,7 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     """Its unfinished questions, which a resume could then no longer finish."""
     beside: dict[str, str]
     """Other runs in the same folder that have a key of the same subject, with the subject's id there."""
-    receipt: KeyDestroyed | None = None
+    receipt: v.KeyDestroyed | None = None
 
 
 class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +68,7 @@ class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     seq: int
     path: str
-    event: KeyDestroyed
+    event: v.KeyDestroyed
     provider_ids: tuple[str, ...]
     is_repeated: bool = False
 
@@ -91,7 +81,7 @@ class _Found(NamedTuple):
     name: str
     names: frozenset[str]
     questions: frozenset[str]
-    replies: Sequence[ModelCalled]
+    replies: Sequence[v.ModelCalled]
     texts: frozenset[str]
 
 
@@ -139,7 +129,7 @@ def erase(
         path = run.erasures_path / f"{found.subject_id}.json"
         ids = tuple(sorted({reply.provider_id for reply in found.replies} - {""}))
         if plan.receipt:
-            [*_, seq] = [seq for seq, event in reader.numbered(KeyDestroyed) if event == plan.receipt]
+            [*_, seq] = [seq for seq, event in reader.numbered(v.KeyDestroyed) if event == plan.receipt]
             return ErasureReceipt(
                 run_id=run.id, seq=seq, path=str(path), event=plan.receipt, provider_ids=ids, is_repeated=True
             )
@@ -147,7 +137,7 @@ def erase(
         items = [(name, why) for name in plan.to_quarantine]
         log.append(decided(run, reader, state, items, action="quarantine", by=by))
         destroy_key(run.log_path, found.name)
-        done = KeyDestroyed(
+        done = v.KeyDestroyed(
             subject_id=found.subject_id,
             reason=reason,
             by=by,
@@ -156,9 +146,9 @@ def erase(
             quarantined=len(_derived(reader, state, found)),
             stores=tuple(_searched(run, first_event(reader).benchmark, found, plan, ids, places)),
         )
-        before = sum(event.subject_id == found.subject_id for event in reader.of(KeyDestroyed))
+        before = sum(event.subject_id == found.subject_id for event in reader.of(v.KeyDestroyed))
         at = max(-1, state.progress.closed)
-        [seq] = log.append([Draft(event=done, iteration=at, phase="log", ordinal=1 + before)]).seqs
+        [seq] = log.append([v.Draft(event=done, iteration=at, phase="log", ordinal=1 + before)]).seqs
     receipt = ErasureReceipt(run_id=run.id, seq=seq, path=str(path), event=done, provider_ids=ids)
     disk = LocalFileSystem()
     disk.make_folder(path.parent)
@@ -187,14 +177,14 @@ def _find(run: Run, reader: LogReader, subject: str) -> _Found:
     names = frozenset({known.get(ident, ""), f"{ERASED}{ident}"} - {""})
     own = frozenset(text.id for text in questions if names & under_of(text))
     logs = (reader, *(LogReader(each.log_path) for each in run.parts()))
-    replies = [event for log in logs for event in log.of(ModelCalled) if names & under_of(event)]
+    replies = [event for log in logs for event in log.of(v.ModelCalled) if names & under_of(event)]
     rows = (row for row in (*questions, *(golds or ())) if row.id in own)
     # What a call sent, or a reply about another subject's question, also has texts of others; this subject's own are
     # among the questions.
     about = (
         reply for reply in replies if {reply.about, reply.about.rpartition("/")[0]} & own or reply.tier == "guidance"
     )
-    said = (msgspec.structs.replace(reply, sent=Sent()) for reply in about)
+    said = (msgspec.structs.replace(reply, sent=v.Sent()) for reply in about)
     others = {line for text in questions if text.id not in own for line in text.question.splitlines()}
     lines = {line for row in (*rows, *said) for text in texts_in(row) for line in text.splitlines()} - others
     name = known.get(ident, "")
@@ -205,8 +195,8 @@ def _find(run: Run, reader: LogReader, subject: str) -> _Found:
 
 
 def _plan(run: Run, reader: LogReader, state: State, found: _Found) -> ErasurePlan:
-    receipts = [event for event in reader.of(KeyDestroyed) if event.subject_id == found.subject_id]
-    plans = (plan for phase in get_args(Phase) for plan in state.progress.plans(phase))
+    receipts = [event for event in reader.of(v.KeyDestroyed) if event.subject_id == found.subject_id]
+    plans = (plan for phase in get_args(v.Phase) for plan in state.progress.plans(phase))
     return ErasurePlan(
         run_id=run.id,
         subject_id=found.subject_id,
@@ -225,7 +215,7 @@ def _derived(reader: LogReader, state: State, found: _Found) -> list[str]:
     was made from."""
     facts = {
         record.fact_id.hex()
-        for record in reader.records({AnswerJudged, ModelCalled})
+        for record in reader.records({v.AnswerJudged, v.ModelCalled})
         if found.names & under_of(record.event) or getattr(record.event, "question_id", "") in found.questions
     }
 
@@ -251,11 +241,11 @@ def _beside(run: Run, found: _Found) -> Iterator[tuple[str, str]]:
 
 def _searched(
     run: Run, benchmark: str, found: _Found, plan: ErasurePlan, ids: Collection[str], also: Sequence[Path]
-) -> Iterator[Searched]:
+) -> Iterator[v.Searched]:
     """Yield each store after searching it; a cache that holds a text of the subject is deleted."""
 
-    def row(store: str, place: str, done: str, left: str = "", *, files: int = 0, found: int = 0) -> Searched:
-        return Searched(store=store, place=place, files=files, found=found, done=done, left=left)
+    def row(store: str, place: str, done: str, left: str = "", *, files: int = 0, found: int = 0) -> v.Searched:
+        return v.Searched(store=store, place=place, files=files, found=found, done=done, left=left)
 
     is_blind = not found.name
     sealed = "its texts are ciphertext, and their key is gone" + ("; not searched" if is_blind else "")

@@ -10,8 +10,6 @@ Rules
     - Shown together is what was in one prompt with it and is not derived.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -19,16 +17,8 @@ from typing import Any, NamedTuple
 from mage_es.engine.askings.requests import Requests
 from mage_es.engine.rules.new_memories import CASE
 from mage_es.engine.worth.memories import things_of
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    BundleTrimmed,
-    EpisodeStepped,
-    Event,
-    ModelCalled,
-    QuestionPlanned,
-    Record,
-)
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
@@ -59,22 +49,28 @@ class _Log:
 
     def __init__(self, reader: LogReader) -> None:
         self.shown = dict[tuple[int, str, str], set[str]]()
-        self.verdicts, self.calls = list[Record](), list[Record]()
+        self.verdicts, self.calls = list[v.Record](), list[v.Record]()
         self._requests = Requests(reader)
-        reads: set[type[Event]] = {QuestionPlanned, EpisodeStepped, BundleTrimmed, AnswerJudged, ModelCalled}
+        reads: set[type[v.Event]] = {
+            v.QuestionPlanned,
+            v.EpisodeStepped,
+            v.BundleTrimmed,
+            v.AnswerJudged,
+            v.ModelCalled,
+        }
         for record in reader.records(reads):
             match record.event:
-                case QuestionPlanned() as planned:
+                case v.QuestionPlanned() as planned:
                     others = (*planned.principles, *planned.action_recipes, planned.tool_id, planned.recipe_id)
                     ids = {*(hit.memory_id for hit in planned.memories), *others} - {""}
                     self.shown.setdefault(_asking_of(planned), set()).update(ids)
-                case EpisodeStepped() as stepped:
+                case v.EpisodeStepped() as stepped:
                     self.shown.setdefault(_asking_of(stepped), set()).update(stepped.memories)
-                case BundleTrimmed() as trimmed:
+                case v.BundleTrimmed() as trimmed:
                     self.shown.get(_asking_of(trimmed), set()).discard(trimmed.memory_id)
-                case AnswerJudged():
+                case v.AnswerJudged():
                     self.verdicts.append(record)
-                case ModelCalled(tier="execution" | "guidance"):
+                case v.ModelCalled(tier="execution" | "guidance"):
                     self.calls.append(record)
 
     def facts(self, names: Collection[str]) -> Iterator[str]:
@@ -86,7 +82,7 @@ class _Log:
                 yield record.fact_id.hex()
         for record in self.calls:
             call = record.event
-            assert isinstance(call, ModelCalled)
+            assert isinstance(call, v.ModelCalled)
             if call.tier == "execution":
                 abouts = (call.about, call.about.rpartition("/")[0])
                 is_of = any((call.iteration, call.purpose, about) in saw for about in abouts)
@@ -95,7 +91,7 @@ class _Log:
             if is_of:
                 yield record.fact_id.hex()
 
-    def _has_one(self, call: ModelCalled, questions: Collection[str]) -> bool:
+    def _has_one(self, call: v.ModelCalled, questions: Collection[str]) -> bool:
         if not questions:
             return False
         request = self._requests.request(call.sent)
@@ -105,7 +101,11 @@ class _Log:
 
 def _asking_of(event: Any) -> tuple[int, str, str]:
     """Return the iteration, purpose and question of an event about an asking."""
-    return event.iteration, event.purpose, event.episode_id if isinstance(event, EpisodeStepped) else event.question_id
+    return (
+        event.iteration,
+        event.purpose,
+        event.episode_id if isinstance(event, v.EpisodeStepped) else event.question_id,
+    )
 
 
 def _derived(log: _Log, things: Mapping[str, Any], names: Collection[str]) -> set[str]:

@@ -1,7 +1,5 @@
 """The verb `memory`: list what a run has learned, quarantine something, release it, approve or reject a proposal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

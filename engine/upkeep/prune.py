@@ -10,8 +10,6 @@ Rules
     - These pairs are the ones that chose what goes, so their gain is what was, not what will be: an exam says that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,5 @@
 """The verb `memory review`: the proposals that a person decides on, with everything that helps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,34 +1,13 @@
 """What each of the six agents did in a run: its model calls, the events it caused, and missing guidance."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
 
 from mage_es.engine.run.inheriting import last_inherited
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    AnswerJudged,
-    BanditUpdated,
-    CallFailed,
-    EpisodeClosed,
-    Event,
-    IterationPlanned,
-    MasteryUpdated,
-    MemoryAppended,
-    ModelCalled,
-    ObservationRecorded,
-    PatternAbstracted,
-    QuestionPlanned,
-    ReplyRejected,
-    RetrievalRecipeAuthored,
-    SkillCreated,
-    SkillRefined,
-    ToolAuthored,
-)
 
 
 class MissingGuidance(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,19 +40,19 @@ TIERS: Mapping[str, str] = {
 }
 """The six agents in the order of the paper's table, and what each of them thinks with in this run."""
 
-_BY_TYPE: Mapping[type[Event], tuple[str, str]] = {
-    SkillCreated: ("SkillDiscovery", "skills"),
-    ToolAuthored: ("SkillDiscovery", "tools"),
-    RetrievalRecipeAuthored: ("SkillDiscovery", "retrieval recipes"),
-    SkillRefined: ("SkillDiscovery", "refinements"),
-    IterationPlanned: ("Navigator", "plans"),
-    ObservationRecorded: ("Explorer", "observations"),
-    PatternAbstracted: ("Explorer", "patterns"),
-    QuestionPlanned: ("Learner", "answers"),
-    AnswerJudged: ("Critic", "verdicts"),
-    MasteryUpdated: ("Curator", "mastery steps"),
-    BanditUpdated: ("Curator", "rewards"),
-    ActionRecipeHarvested: ("Curator", "action recipes"),
+_BY_TYPE: Mapping[type[v.Event], tuple[str, str]] = {
+    v.SkillCreated: ("SkillDiscovery", "skills"),
+    v.ToolAuthored: ("SkillDiscovery", "tools"),
+    v.RetrievalRecipeAuthored: ("SkillDiscovery", "retrieval recipes"),
+    v.SkillRefined: ("SkillDiscovery", "refinements"),
+    v.IterationPlanned: ("Navigator", "plans"),
+    v.ObservationRecorded: ("Explorer", "observations"),
+    v.PatternAbstracted: ("Explorer", "patterns"),
+    v.QuestionPlanned: ("Learner", "answers"),
+    v.AnswerJudged: ("Critic", "verdicts"),
+    v.MasteryUpdated: ("Curator", "mastery steps"),
+    v.BanditUpdated: ("Curator", "rewards"),
+    v.ActionRecipeHarvested: ("Curator", "action recipes"),
 }
 _BY_OUTCOME: Mapping[str, tuple[str, str]] = {
     "failure_memory": ("SkillDiscovery", "failure memories"),
@@ -85,16 +64,16 @@ _BY_OUTCOME: Mapping[str, tuple[str, str]] = {
 def agent_activity(reader: LogReader) -> tuple[AgentActivity, ...]:
     calls: Counter[str] = Counter()
     left: dict[str, Counter[str]] = {agent: Counter() for agent in TIERS}
-    reads: dict[type[Event], tuple[str, ...]] = dict.fromkeys(_BY_TYPE, ())
-    reads |= {ModelCalled: ("agent",), MemoryAppended: ("outcome",), EpisodeClosed: ("purpose",)}
+    reads: dict[type[v.Event], tuple[str, ...]] = dict.fromkeys(_BY_TYPE, ())
+    reads |= {v.ModelCalled: ("agent",), v.MemoryAppended: ("outcome",), v.EpisodeClosed: ("purpose",)}
     for batches in reader.batches(reads, since=last_inherited(reader) + 1):
         for cls, batch in batches.items():
-            if cls is ModelCalled:
+            if cls is v.ModelCalled:
                 calls.update(batch.columns["agent"])
-            elif cls is MemoryAppended:
+            elif cls is v.MemoryAppended:
                 for agent, what in (_BY_OUTCOME[outcome] for outcome in batch.columns["outcome"]):
                     left[agent][what] += 1
-            elif cls is EpisodeClosed:
+            elif cls is v.EpisodeClosed:
                 left["Explorer"]["episodes"] += sum(purpose == "explore" for purpose in batch.columns["purpose"])
             else:
                 agent, what = _BY_TYPE[cls]
@@ -111,18 +90,22 @@ def missing_guidance(reader: LogReader) -> MissingGuidance | None:
     A request that was repeated, after a repair or by a resumed process, counts once, by its outcome.
     """
     key = ("iteration", "tier", "purpose", "about")
-    reads: dict[type[Event], tuple[str, ...]]
-    reads = {ModelCalled: (*key, "attempt"), ReplyRejected: (*key, "attempt"), CallFailed: (*key, "fault", "final")}
+    reads: dict[type[v.Event], tuple[str, ...]]
+    reads = {
+        v.ModelCalled: (*key, "attempt"),
+        v.ReplyRejected: (*key, "attempt"),
+        v.CallFailed: (*key, "fault", "final"),
+    }
     replied: set[tuple[object, ...]] = set()
     rejected: set[tuple[object, ...]] = set()
     failed: dict[tuple[object, ...], str] = {}
     for _, event in reader.events(reads):
-        assert isinstance(event, ModelCalled | ReplyRejected | CallFailed)
+        assert isinstance(event, v.ModelCalled | v.ReplyRejected | v.CallFailed)
         request = (event.iteration, event.purpose, event.about)
         if event.tier != "guidance":
             continue
-        if not isinstance(event, CallFailed):
-            (replied if isinstance(event, ModelCalled) else rejected).add((*request, event.attempt))
+        if not isinstance(event, v.CallFailed):
+            (replied if isinstance(event, v.ModelCalled) else rejected).add((*request, event.attempt))
         elif event.final:
             failed[request] = event.fault
     fulfilled = {each[:-1] for each in replied - rejected}

@@ -1,7 +1,5 @@
 """The verb `check`: how a run would use a benchmark."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

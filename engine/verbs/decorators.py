@@ -6,8 +6,6 @@ Rules
     - The sync form works anywhere. If a loop is already running, as in a notebook cell, it works in a separate thread.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import inspect

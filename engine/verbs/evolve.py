@@ -1,7 +1,5 @@
 """The verb `evolve`: start a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path

@@ -10,8 +10,6 @@ Rules
       gain that remains is not due to what the memories say. `bare` shows none.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence, Set
@@ -54,18 +52,12 @@ from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.exam_report import ExamReport, report_of
 from mage_es.engine.verbs.preflight import require_room
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import LocalFileSystem, Lock
 from mage_es.events.errors import BudgetReached, Interrupted, PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log, LogReader
 from mage_es.events.signing.heads import root_of
-from mage_es.events.vocabulary import (
-    Draft,
-    ExamClosed,
-    ExamOpened,
-    Record,
-    RunResumed,
-)
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
@@ -119,7 +111,7 @@ async def aexamine(
     state = state_of(run, reader, until=seq)
     require_ontology(state, at)
     _require_control(control, world, names)
-    wanted = ExamOpened(
+    wanted = v.ExamOpened(
         exam="",
         run_id=reader.run,
         marker=at,
@@ -149,7 +141,7 @@ async def aexamine(
 examine = blocking(aexamine)
 
 
-def _recorded(run: Run, wanted: ExamOpened) -> ExamRecord | None:
+def _recorded(run: Run, wanted: v.ExamOpened) -> ExamRecord | None:
     """Return the newest recorded exam that equals this one and still has its log."""
     for record in reversed(exam_records(LogReader(run.log_path))):
         # Exams of one state are opened at different heads of the log; the digests tell whether it is the same state.
@@ -163,7 +155,7 @@ def _recorded(run: Run, wanted: ExamOpened) -> ExamRecord | None:
     return None
 
 
-def _require_scorer(reader: LogReader, wanted: ExamOpened) -> None:
+def _require_scorer(reader: LogReader, wanted: v.ExamOpened) -> None:
     """Raise `PrerequisiteError` if another scorer scored an exam of the run or, without exams, the run itself."""
     scorer = scorer_of(wanted)
     scored = [(record.opened.exam, scorer_of(record.scored_by)) for record in exam_records(reader)]
@@ -190,7 +182,7 @@ class _Sitting(NamedTuple):
     runtime: Runtime
     names: Sequence[str]
 
-    async def take(self, wanted: ExamOpened) -> ExamRecord:
+    async def take(self, wanted: v.ExamOpened) -> ExamRecord:
         """Start the exam, or continue the recorded one, and finish it."""
         # One writer: while an exam is taken, the run neither learns nor is examined by another process.
         async with self._turn() as log:
@@ -202,7 +194,7 @@ class _Sitting(NamedTuple):
             with Log.open(exam.log_path, clock=clock) if record else exam.begin() as own:
                 if not record:
                     opened = msgspec.structs.replace(wanted, exam=exam.path.name)
-                    [seq] = log.append([Draft(event=opened, iteration=-1, phase="exam")]).seqs
+                    [seq] = log.append([v.Draft(event=opened, iteration=-1, phase="exam")]).seqs
                     record = ExamRecord(seq, opened, None)
                     self.runtime.sign(log, self.run.log_path)
                 result = await self._answered(exam, own, record.opened)
@@ -214,7 +206,7 @@ class _Sitting(NamedTuple):
                 head_chain=own.head.chain,
                 root=root_of(exam.log_path).hex(),
             )
-            log.append([Draft(event=closed, iteration=-1, phase="exam")])
+            log.append([v.Draft(event=closed, iteration=-1, phase="exam")])
             self.runtime.sign(log, self.run.log_path)
             return record._replace(closed=closed)
 
@@ -247,7 +239,7 @@ class _Sitting(NamedTuple):
         except BlockingIOError:
             return None
 
-    async def _answered(self, exam: Run, own: Log, opened: ExamOpened) -> ExamClosed:
+    async def _answered(self, exam: Run, own: Log, opened: v.ExamOpened) -> v.ExamClosed:
         state = self.state
         # From here on the state folds the exam's own log, whose sequence numbers and calls start from zero.
         state.seq = 0
@@ -263,7 +255,7 @@ class _Sitting(NamedTuple):
         return exam_closed(session, families_of(self.world))
 
 
-def _new_name(run: Run, wanted: ExamOpened) -> str:
+def _new_name(run: Run, wanted: v.ExamOpened) -> str:
     """Return the name of the next exam. Raises `UsageError` if an exam that the run does not know has that number."""
     reader = LogReader(run.log_path)
     number = 1 + max((record.number for record in exam_records(reader)), default=0)
@@ -292,12 +284,14 @@ async def _sit(session: Session, names: Sequence[str], control: str) -> None:
         raise Interrupted("The exam was stopped. Run the same command again to continue it.") from None
 
 
-def exam_closed(session: Session, known: Set[str] = frozenset()) -> ExamClosed:
+def exam_closed(session: Session, known: Set[str] = frozenset()) -> v.ExamClosed:
     """Return the event that ends an exam; questions of `known` phrasing families count as familiar."""
     verdicts, lost = session.state.progress.verdicts("exam"), session.state.progress.unanswered("exam")
-    asked = dict.fromkeys((each.question_id for each in lost), False) | {v.question_id: v.correct for v in verdicts}
+    asked = dict.fromkeys((each.question_id for each in lost), False) | {
+        each.question_id: each.correct for each in verdicts
+    }
     familiar = [right for name, right in asked.items() if session.world.questions[name].family in known]
-    return ExamClosed(
+    return v.ExamClosed(
         correct=sum(asked.values()),
         total=len(asked),
         familiar_correct=sum(familiar),
@@ -316,15 +310,15 @@ def _require_control(control: str, world: World, names: Sequence[str]) -> None:
         )
 
 
-def _beginning(session: Session, opened: ExamOpened, recorded: Sequence[Record]) -> Draft:
+def _beginning(session: Session, opened: v.ExamOpened, recorded: Sequence[v.Record]) -> v.Draft:
     if not recorded:
-        return Draft(event=opened, iteration=-1, phase="exam")
+        return v.Draft(event=opened, iteration=-1, phase="exam")
     session.remember_plans(recorded)
     progress = session.state.progress
     settled = sum(progress.is_settled("exam", planned.question_id) for planned in progress.plans("exam"))
     session.announce_continuation(
         f"Resuming the exam {session.run.id}: {settled} of its questions are settled already."
     )
-    attempt = 1 + sum(isinstance(record.event, RunResumed) for record in recorded)
-    resumed = RunResumed(package_version=__version__, attempt=attempt)
-    return Draft(event=resumed, iteration=-1, phase="log", ordinal=attempt)
+    attempt = 1 + sum(isinstance(record.event, v.RunResumed) for record in recorded)
+    resumed = v.RunResumed(package_version=__version__, attempt=attempt)
+    return v.Draft(event=resumed, iteration=-1, phase="log", ordinal=attempt)

@@ -1,7 +1,5 @@
 """The result of an exam, compared with exams of the same state and of the run's start."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -25,16 +23,9 @@ from mage_es.engine.run.exams import (
 from mage_es.engine.run.world import World
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
-from mage_es.events.vocabulary import (
-    BenefitDecided,
-    EpisodeStepped,
-    ExamOpened,
-    FormDecided,
-    Paired,
-    QuestionPlanned,
-)
 from mage_es.projections.benefit import Benefit
 
 
@@ -111,9 +102,9 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     beside: ExamDifference | None = None
     before: ExamDifference | None = None
     repeated: bool = False
-    benefit: tuple[Paired, ...] = ()
+    benefit: tuple[v.Paired, ...] = ()
     stale: int = 0
-    form: FormDecided | None = None
+    form: v.FormDecided | None = None
 
 
 def report_of(run: Run, record: ExamRecord, world: World, *, seconds: float, is_repeated: bool) -> ExamReport:
@@ -172,12 +163,12 @@ def _count_shown(log: LogReader, names: Collection[str]) -> tuple[int, int, int]
     bare, donated, controlled, recalled = set[str](), set[str](), set[str](), set[str]()
     # An episode retrieves memories at each step, and its first prompt may have none yet.
     reads: Reads = {
-        QuestionPlanned: ("question_id", "spans", "memories", "donor", "routing_arm"),
-        EpisodeStepped: ("episode_id", "memories"),
+        v.QuestionPlanned: ("question_id", "spans", "memories", "donor", "routing_arm"),
+        v.EpisodeStepped: ("episode_id", "memories"),
     }
     for _, event in log.events(reads):
         match event:
-            case QuestionPlanned():
+            case v.QuestionPlanned():
                 if event.routing_arm == RECALL:
                     recalled.add(event.question_id)
                 elif not event.spans:
@@ -185,7 +176,7 @@ def _count_shown(log: LogReader, names: Collection[str]) -> tuple[int, int, int]
                 donated |= {event.question_id} if event.donor else set()
                 if any(hit.answer_of for hit in event.memories) or (event.donor and event.memories):
                     controlled.add(event.question_id)
-            case EpisodeStepped() if event.memories and event.episode_id in donated:
+            case v.EpisodeStepped() if event.memories and event.episode_id in donated:
                 controlled.add(event.episode_id)
     asked = set(names)
     return len(bare & asked), len(controlled & asked), len(recalled & asked)
@@ -198,11 +189,11 @@ def _compared(
     own, reader = record.opened, LogReader(run.log_path)
     learner = learner_of(reader) or own.execution
 
-    def beside(other: ExamOpened) -> bool:
+    def beside(other: v.ExamOpened) -> bool:
         # Not by the marker: `latest` moves on, and `iter-9` may be the same state.
         return other.digests == own.digests and other.execution == (learner if own.control == "none" else own.execution)
 
-    def before(other: ExamOpened) -> bool:
+    def before(other: v.ExamOpened) -> bool:
         return other.marker == "start" and other.execution == own.execution
 
     others = [
@@ -219,7 +210,7 @@ def _compared(
 
 def _benefit(run: Run, record: ExamRecord) -> Benefit:
     found = Benefit()
-    for event in LogReader(run.log_path).of(BenefitDecided, FormDecided, until=record.opened.head_seq):
+    for event in LogReader(run.log_path).of(v.BenefitDecided, v.FormDecided, until=record.opened.head_seq):
         found.apply(event)
     return found
 

@@ -1,7 +1,5 @@
 """What models are asked before a run starts with them, so that a mistake leaves nothing behind."""
 
-from __future__ import annotations
-
 import msgspec
 
 from mage_es.engine.config import Config

@@ -3,8 +3,6 @@
 No model, network, clock, random source or cached fold takes part.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from pathlib import Path

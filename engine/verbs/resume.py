@@ -1,7 +1,5 @@
 """The verb `resume`: continue a run from its last recorded event."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mage_es import __version__

@@ -1,7 +1,5 @@
 """The verb `runs`: a summary of a run from its log."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -33,22 +31,10 @@ from mage_es.engine.verbs.summary import (
     ParentRow,
     RunSummary,
 )
+from mage_es.events import vocabulary as v
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import LogError, PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    MICRO,
-    ActionTaken,
-    EpisodeClosed,
-    GuardDecided,
-    IterationPlanned,
-    MemoryQuarantined,
-    MemoryReleased,
-    Outcome,
-    Purpose,
-    RunInherited,
-    SplitCommitted,
-)
 from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
 
@@ -77,8 +63,8 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
     config = parse(begun.config)
     state, begun_from = state_of(run, reader), inheritance(reader)
     first = first_iteration(reader)
-    verdicts, played = state.progress.verdicts("exam"), list(reader.of(EpisodeClosed))
-    committed = list(reader.of(SplitCommitted))
+    verdicts, played = state.progress.verdicts("exam"), list(reader.of(v.EpisodeClosed))
+    committed = list(reader.of(v.SplitCommitted))
     begun_baseline = baseline_of(reader)
     baseline = begun_baseline.baseline if begun_baseline else ""
     return RunSummary(
@@ -147,8 +133,8 @@ def _price_sources(state: State, prices: Prices) -> dict[str, str]:
 
 
 def _actions(reader: LogReader) -> Iterator[ActionRow]:
-    taken: dict[str, list[ActionTaken]] = {}
-    for turn in reader.of(ActionTaken, since=last_inherited(reader) + 1):
+    taken: dict[str, list[v.ActionTaken]] = {}
+    for turn in reader.of(v.ActionTaken, since=last_inherited(reader) + 1):
         taken.setdefault(turn.action, []).append(turn)
     for action, events in taken.items():
         outcomes = Counter(event.outcome for event in events)
@@ -158,9 +144,9 @@ def _actions(reader: LogReader) -> Iterator[ActionRow]:
 
 def _quarantined(reader: LogReader) -> int:
     held: set[str] = set()
-    for event in reader.of(MemoryQuarantined, MemoryReleased):
-        assert isinstance(event, MemoryQuarantined | MemoryReleased)
-        (held.add if isinstance(event, MemoryQuarantined) else held.discard)(event.memory_id)
+    for event in reader.of(v.MemoryQuarantined, v.MemoryReleased):
+        assert isinstance(event, v.MemoryQuarantined | v.MemoryReleased)
+        (held.add if isinstance(event, v.MemoryQuarantined) else held.discard)(event.memory_id)
     return len(held)
 
 
@@ -176,7 +162,7 @@ def _traffic(state: State) -> Iterator[str]:
 
 
 def _frontier(reader: LogReader, state: State) -> Iterator[FrontierSkill]:
-    plans = list(reader.of(IterationPlanned))
+    plans = list(reader.of(v.IterationPlanned))
     for planned in plans[-1:]:
         briefs = briefs_of(planned)
         for skill in planned.frontier:
@@ -185,13 +171,13 @@ def _frontier(reader: LogReader, state: State) -> Iterator[FrontierSkill]:
 
 def _noticing(reader: LogReader, config: Config) -> GuardSensitivity | None:
     """Return what the guard can notice; None if it is off or has compared nothing yet."""
-    decided = list(reader.of(GuardDecided))
+    decided = list(reader.of(v.GuardDecided))
     if not decided or config.guard == "off" or not (last := decided[-1]).total:
         return None
     return GuardSensitivity(guard=config.guard, questions=last.total, smallest_drop=last.smallest_drop)
 
 
-def _summed_scores(episodes: Iterable[EpisodeClosed]) -> Counter[tuple[str, int]]:
+def _summed_scores(episodes: Iterable[v.EpisodeClosed]) -> Counter[tuple[str, int]]:
     """Return the sum of the scores of episodes, in millionths, by (purpose, iteration)."""
     scores: Counter[tuple[str, int]] = Counter()
     for episode in episodes:
@@ -199,8 +185,8 @@ def _summed_scores(episodes: Iterable[EpisodeClosed]) -> Counter[tuple[str, int]
     return scores
 
 
-def _parent(begun: RunInherited) -> ParentRow:
-    usd = None if begun.usd_micro < 0 else begun.usd_micro / MICRO
+def _parent(begun: v.RunInherited) -> ParentRow:
+    usd = None if begun.usd_micro < 0 else begun.usd_micro / v.MICRO
     return ParentRow(**shared(begun, ParentRow), run_id=begun.parent, head=begun.head_chain, usd=usd)
 
 
@@ -213,11 +199,11 @@ def iteration_rows(
     that an iteration did not measure.
     """
 
-    def mean(purpose: Purpose, k: int, total: int) -> float | None:
-        return scores[purpose, k] / MICRO / total if (purpose, k) in scores else None
+    def mean(purpose: v.Purpose, k: int, total: int) -> float | None:
+        return scores[purpose, k] / v.MICRO / total if (purpose, k) in scores else None
 
-    born: Counter[tuple[int, Outcome]] = Counter((row.iteration, row.outcome) for row in state.memory.rows())
-    sizes: Counter[Outcome] = Counter()
+    born: Counter[tuple[int, v.Outcome]] = Counter((row.iteration, row.outcome) for row in state.memory.rows())
+    sizes: Counter[v.Outcome] = Counter()
     rows = []
     for k in range(first - 1, state.progress.closed + 1):
         for (iteration, outcome), count in born.items():
@@ -245,8 +231,8 @@ def iteration_rows(
                 guidance_calls=state.ledger.total("guidance", iteration=k).calls,
                 fresh_score=mean("fresh", k, state.scores.asked("fresh", k)),
                 anchor_score=mean("anchor", k, anchor.total),
-                unanswered=sum(state.scores.unanswered(purpose, k) for purpose in get_args(Purpose)),
-                undecided=sum(state.scores.undecided(purpose, k) for purpose in get_args(Purpose)),
+                unanswered=sum(state.scores.unanswered(purpose, k) for purpose in get_args(v.Purpose)),
+                undecided=sum(state.scores.undecided(purpose, k) for purpose in get_args(v.Purpose)),
             )
         )
     return rows
@@ -274,15 +260,15 @@ def _recalled(run: Run, record: ExamRecord) -> int | None:
 
 
 def episode_rows(reader: LogReader) -> tuple[EpisodeRow, ...]:
-    played = defaultdict[str, list[EpisodeClosed]](list)
-    for episode in reader.of(EpisodeClosed):
+    played = defaultdict[str, list[v.EpisodeClosed]](list)
+    for episode in reader.of(v.EpisodeClosed):
         played[episode.purpose].append(episode)
     return tuple(
         EpisodeRow(
             purpose=purpose,
             episodes=len(found),
             steps=sum(episode.steps for episode in found),
-            mean_score=sum(episode.score_micro for episode in found) / MICRO / len(found),
+            mean_score=sum(episode.score_micro for episode in found) / v.MICRO / len(found),
             unparsed=sum(episode.unparsed for episode in found),
         )
         for purpose, found in sorted(played.items())

@@ -1,7 +1,5 @@
 """The summary of a run: plain values, all read from its log."""
 
-from __future__ import annotations
-
 import msgspec
 
 from mage_es.engine.verbs.agents import AgentActivity, MissingGuidance

@@ -10,8 +10,6 @@ Rules
     - Both files are read again with each request, so what is changed there holds from the next one on.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

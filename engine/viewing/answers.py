@@ -6,8 +6,6 @@ Rules
       shows the rest. - A text that many prompts quote is in a chunk only once.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The verb `ask`: answer a user's question with a run's frozen state. Nothing is recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path

@@ -3,8 +3,6 @@
 The facts are collected as columns (engine/askings/columns.py) and made into tables once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 

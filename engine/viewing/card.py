@@ -1,8 +1,6 @@
 """What the list of runs shows about each run: a few figures, from its state and the logs of two exams. Its gain is the
 exam of its newest state compared with that of its start, question by question."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A run as named chunks: its index, and pieces of its tables, each made on request."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

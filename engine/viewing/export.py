@@ -1,7 +1,5 @@
 """Runs as files that need no server: a folder for any static host, or one HTML file that opens by itself."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """What a page knows of a run before it asks for more: what it is, where it came from, and which chunks it has."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """What a run has learned, as interval tables: memories and their states, the graph, mastery."""
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

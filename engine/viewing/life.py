@@ -9,8 +9,6 @@ Rules
       columns; the rest is applied event by event.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The runs that a team backs up below one prefix of a bucket, in a folder that is kept up to date with them."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path

@@ -4,8 +4,6 @@ Skills and task types are hubs, drawn by their edges. What was learned lies arou
 its task type), in order of birth from the middle outwards, like seeds in a sunflower: any number takes linear time.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the logs of a run say, read once for all tables of its page."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import weakref

@@ -1,7 +1,5 @@
 """The verb `show`: a question exactly as it was asked, with the memories in its prompt and their origin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple

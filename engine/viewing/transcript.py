@@ -1,7 +1,5 @@
 """What happened when a question was asked, move by move: calls with their exact prompts, tools, searches, actions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """What `mage-es verify` says about a run, as a row of the page."""
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 from concurrent.futures import Future, ProcessPoolExecutor

@@ -17,23 +17,13 @@ Rules
     - Below LEAST_PAIRS pairs, or `live_gain.LEAST` questions on either side, no interval is given.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from mage_es.engine.rules.distributions import fisher_exact
 from mage_es.engine.rules.probation import is_measured, tosses_of
 from mage_es.engine.worth.live_gain import Difference, compare_sides
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUndecided,
-    AskedWithout,
-    BundleTrimmed,
-    Phase,
-    QuestionPlanned,
-    Record,
-)
+from mage_es.events import vocabulary as v
 
 LEAST_PAIRS = 30
 """How many pairs an interval needs: with this many, the standard error is 6 points if one pair in nine differs."""
@@ -46,8 +36,8 @@ class Prompted(NamedTuple):
     not fit, and whether its answer was right, as event `judged` says."""
 
     seq: int
-    phase: Phase
-    planned: QuestionPlanned
+    phase: v.Phase
+    planned: v.QuestionPlanned
     shown: frozenset[str]
     trimmed: frozenset[str]
     right: bool
@@ -73,20 +63,20 @@ Reasked = Mapping[tuple[PromptKey, frozenset[str]], bool | None]
 """Whether the answer without some memories was right, by asking and memories; None if it is undecided."""
 
 
-def askings(records: Iterable[Record]) -> list[Prompted]:
+def askings(records: Iterable[v.Record]) -> list[Prompted]:
     """Return every prompt, with or without memories, that was answered, in the order of the log; `records` are those of
     plans, trimmings and verdicts."""
-    plans, trimmed = dict[PromptKey, Record](), dict[PromptKey, set[str]]()
+    plans, trimmed = dict[PromptKey, v.Record](), dict[PromptKey, set[str]]()
     found = []
     for record in records:
         match record.event:
-            case QuestionPlanned() as planned if is_measured(planned):
+            case v.QuestionPlanned() as planned if is_measured(planned):
                 plans[planned.iteration, planned.purpose, planned.question_id] = record
-            case BundleTrimmed() as trim:
+            case v.BundleTrimmed() as trim:
                 trimmed.setdefault((trim.iteration, trim.purpose, trim.question_id), set()).add(trim.memory_id)
-            case AnswerJudged() as judged:
+            case v.AnswerJudged() as judged:
                 key = (judged.iteration, judged.purpose, judged.question_id)
-                if (plan := plans.pop(key, None)) and isinstance(plan.event, QuestionPlanned):
+                if (plan := plans.pop(key, None)) and isinstance(plan.event, v.QuestionPlanned):
                     out = frozenset(trimmed.get(key, ()))
                     shown = frozenset((*plan.event.principles, *(hit.memory_id for hit in plan.event.memories))) - out
                     found.append(Prompted(plan.seq, plan.phase, plan.event, shown, out, judged.correct, record.seq))
@@ -116,7 +106,7 @@ WANTED: Mapping[str, Callable[[Sequence[Prompted], frozenset[str]], list[Without
 """What each verb asks again about memories."""
 
 
-def reasked(records: Iterable[Record], found: Sequence[Prompted]) -> Reasked:
+def reasked(records: Iterable[v.Record], found: Sequence[Prompted]) -> Reasked:
     """Return how the prompts `found` in a run were answered again; `records` are the plans and verdicts of those
     answers."""
     shown = {asking.key: asking.shown for asking in found}
@@ -124,24 +114,24 @@ def reasked(records: Iterable[Record], found: Sequence[Prompted]) -> Reasked:
     answers = dict[tuple[PromptKey, frozenset[str]], bool | None]()
     for record in records:
         match record.event:
-            case QuestionPlanned() as planned:
+            case v.QuestionPlanned() as planned:
                 key: PromptKey = (planned.iteration, planned.purpose, planned.question_id)
                 left = {*planned.principles, *(hit.memory_id for hit in planned.memories)}
                 if key in shown:  # what `bisect` asked is no prompt of the run
                     removed[key, record.ordinal] = shown[key] - left
-            case AnswerJudged() | AnswerUndecided() as event:
+            case v.AnswerJudged() | v.AnswerUndecided() as event:
                 key = (event.iteration, event.purpose, event.question_id)
-                right = event.correct if isinstance(event, AnswerJudged) else None
+                right = event.correct if isinstance(event, v.AnswerJudged) else None
                 if key in shown:
                     answers[key, removed[key, record.ordinal]] = right
     return answers
 
 
-def asked_without(verb: str, found: Sequence[Prompted], names: frozenset[str], answers: Reasked) -> AskedWithout:
+def asked_without(verb: str, found: Sequence[Prompted], names: frozenset[str], answers: Reasked) -> v.AskedWithout:
     """Return a verb's results about memories, as a run records them."""
     wanted = WANTED[verb](found, names)
     pairs = pairs_of(wanted, answers)
-    return AskedWithout(
+    return v.AskedWithout(
         memories=tuple(sorted(frozenset().union(*(each.removed for each in wanted)))),
         pairs=len(pairs),
         won=pairs.count((True, False)),

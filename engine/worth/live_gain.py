@@ -10,8 +10,6 @@ Rules
       both shares are reported, with the interval of their difference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import sqrt
 from statistics import fmean, variance

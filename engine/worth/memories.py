@@ -1,7 +1,5 @@
 """What a run has learned, according to its log: each memory, recipe, pattern and tool with its origin and use."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
@@ -20,25 +18,9 @@ from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.reproof import GATE
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.run.inheriting import inheritance, last_inherited
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    AnswerJudged,
-    FeedbackGiven,
-    MemoryAppended,
-    MemoryQuarantined,
-    MemoryReleased,
-    MemorySuperseded,
-    ModelCalled,
-    PatternPruned,
-    ProbationCounted,
-    ProposalReviewed,
-    RunMerged,
-    RunStarted,
-    ToolAuthored,
-    tag_of,
-)
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 from mage_es.projections.patterns import PatternRow
@@ -75,15 +57,21 @@ class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[str, ...]
 
 
-CURATIONS: Sequence[type[Any]] = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned, ProposalReviewed)
+CURATIONS: Sequence[type[Any]] = (
+    v.MemoryQuarantined,
+    v.MemoryReleased,
+    v.MemorySuperseded,
+    v.PatternPruned,
+    v.ProposalReviewed,
+)
 """The events that take something learned into or out of use."""
 LEAST_PREFIX = 4
 """How many digits of an id suffice if they are unambiguous."""
 
 _KINDS: Mapping[type[Any], str] = {
-    ToolAuthored: "tool",
+    v.ToolAuthored: "tool",
     PatternRow: "abstracted_pattern",
-    ActionRecipeHarvested: "action_recipe",
+    v.ActionRecipeHarvested: "action_recipe",
 }
 _TEXT_WIDTH = 120
 _SEPARATOR = " · "
@@ -156,7 +144,7 @@ def others_of(state: State) -> Iterator[tuple[str, Any]]:
     yield from ((tool.tool_id, tool) for tool in state.tools.tools())
     yield from ((pattern.memory_id, pattern) for pattern in state.patterns.patterns())
     for recipe in state.recipes.recipes():
-        yield recipe.recipe_id if isinstance(recipe, ActionRecipeHarvested) else recipe.memory_id, recipe
+        yield recipe.recipe_id if isinstance(recipe, v.ActionRecipeHarvested) else recipe.memory_id, recipe
 
 
 def sort_of(state: State, name: str) -> tuple[str, str, str]:
@@ -203,24 +191,24 @@ def text_of(thing: Any) -> str:
     match thing:
         case MemoryRow():
             return lesson_of(thing)
-        case ToolAuthored():
+        case v.ToolAuthored():
             return f"{thing.name}: {thing.description}"
         case PatternRow():
             return thing.text
-        case ActionRecipeHarvested():
+        case v.ActionRecipeHarvested():
             return f"{thing.achievement}: {', '.join(thing.actions)}"
         case _:
             return str(thing.query_template)
 
 
-def lesson_of(memory: MemoryRow | MemoryAppended) -> str:
+def lesson_of(memory: MemoryRow | v.MemoryAppended) -> str:
     """Return what a memory teaches: its reasoning, or else the answer to its question."""
     return memory.reasoning or f"{memory.question} → {memory.answer}"
 
 
 def deciders(reader: LogReader, *, until: int) -> dict[str, str]:
     """Return who last decided on the use of each item, if anyone did."""
-    decisions: Iterable[Any] = reader.of(MemoryQuarantined, MemoryReleased, ProposalReviewed, until=until)
+    decisions: Iterable[Any] = reader.of(v.MemoryQuarantined, v.MemoryReleased, v.ProposalReviewed, until=until)
     return {event.memory_id: event.by for event in decisions}
 
 
@@ -256,7 +244,7 @@ def _learners(reader: LogReader, item: MemoryItem) -> dict[str, str]:
     begun = inheritance(reader)
     if begun is None or item.iteration > begun.iteration:
         return {}
-    marks = reader.of(RunMerged, until=last_inherited(reader))
+    marks = reader.of(v.RunMerged, until=last_inherited(reader))
     return {mark.parent: mark.path for mark in marks if item.memory_id in mark.memory_ids} or {begun.parent: begun.path}
 
 
@@ -280,19 +268,19 @@ def _origin(reader: LogReader, fields: Mapping[str, Any], learners: Sequence[str
     origin = fields["origin"]
     yield f"{source_of(fields)}; made of:"
     missing = set(origin["facts"])
-    for record in reader.records({AnswerJudged, ModelCalled, FeedbackGiven}, until=until):
+    for record in reader.records({v.AnswerJudged, v.ModelCalled, v.FeedbackGiven}, until=until):
         if (fact := record.fact_id.hex()) in missing:
             missing.remove(fact)
-            if isinstance(record.event, FeedbackGiven):
-                yield f"{tag_of(record.event)} on {record.event.inference} ({event_named(reader, record.seq)})"
+            if isinstance(record.event, v.FeedbackGiven):
+                yield f"{v.tag_of(record.event)} on {record.event.inference} ({event_named(reader, record.seq)})"
             else:
                 where = f"in iteration {record.iteration} ({event_named(reader, record.seq)})"
-                yield f"{tag_of(record.event)} {record.event.subject} {where}"
+                yield f"{v.tag_of(record.event)} {record.event.subject} {where}"
     if missing and learners:
         yield f"and {len(missing)} more, such as {min(missing)}, which the log of {' or '.join(learners)} has"
 
 
-def bare_setting(started: RunStarted) -> Setting:
+def bare_setting(started: v.RunStarted) -> Setting:
     """Return the setting without the benchmark's part: curation does not need it, and its data may be missing."""
     return Setting(config=parse(started.config), evolution=(), anchors=(), held_out=(), task_types=(), answer_format="")
 
@@ -307,9 +295,9 @@ def event_named(reader: LogReader, seq: int) -> str:
 
 def _probation(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
     """Yield which runs brought an item to a merge, and the last count of coin tosses for each run's memories."""
-    merges = reader.numbered(RunMerged, until=until)
+    merges = reader.numbered(v.RunMerged, until=until)
     brought = {merged.parent: seq for seq, merged in merges if name in merged.memory_ids}
-    counts = {count.parent: (seq, count) for seq, count in reader.numbered(ProbationCounted, until=until)}
+    counts = {count.parent: (seq, count) for seq, count in reader.numbered(v.ProbationCounted, until=until)}
     for run, begun in brought.items():
         told = "not begun"
         if run in counts:
@@ -323,7 +311,7 @@ def _probation(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
 def _history(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
     for seq, event in reader.numbered(*CURATIONS, until=until):
         if event.memory_id == name:
-            what = event.verdict if isinstance(event, ProposalReviewed) else tag_of(event)
-            by = "" if isinstance(event, PatternPruned) else f" by {event.by}"
-            why = "" if isinstance(event, MemorySuperseded) else f": {event.reason}"
+            what = event.verdict if isinstance(event, v.ProposalReviewed) else v.tag_of(event)
+            by = "" if isinstance(event, v.PatternPruned) else f" by {event.by}"
+            why = "" if isinstance(event, v.MemorySuperseded) else f": {event.reason}"
             yield f"{what}{by} ({event_named(reader, seq)}){why}"

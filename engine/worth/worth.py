@@ -4,8 +4,6 @@ Rules
     - Questions asked again have a separate log within the run (`Run.reasked`): a pair is read from both logs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 

@@ -1,7 +1,5 @@
 """Care of a log: verify it with its questions and signed heads, repair it, back it up and restore it."""
 
-from __future__ import annotations
-
 from mage_es.events.care.backup import Stored, back_up
 from mage_es.events.care.chains import HeadSearch
 from mage_es.events.care.heads import HeadsVerdict, cosign_head, verify_heads

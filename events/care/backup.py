@@ -14,8 +14,6 @@ events differ from those in the backup, or that does not reach as far, is refuse
 event, can be taken only once. Which of these objects make up a complete backup is written last, see manifest.py.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator

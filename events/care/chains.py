@@ -9,8 +9,6 @@ Rules
       the hash of the one before it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

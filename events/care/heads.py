@@ -1,7 +1,5 @@
 """Signed heads checked against the log that they are of (events/signing/heads.py), and cosigned."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256

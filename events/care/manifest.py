@@ -6,8 +6,6 @@ So every byte of a restored run is compared with a hash, a missing object is not
 left behind belongs to none.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable

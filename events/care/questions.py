@@ -1,8 +1,6 @@
 """Care of the questions beside a log: verifying and backing up their files, each by the hash that names
 it."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterator

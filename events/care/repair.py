@@ -3,8 +3,6 @@
 Nothing is thrown away, and an interrupted repair leaves a log that is still refused, or one that records the cut.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Restoring a log from the newest complete backup of it (manifest.py), whose every object is compared with its hash."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

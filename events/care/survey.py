@@ -7,8 +7,6 @@ Rules
       damaged segment whose write-ahead file is still there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import chain

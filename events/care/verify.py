@@ -4,8 +4,6 @@ The hash of a segment is in the events that follow it, so the head vouches for t
 elsewhere, shows whether history was replaced. Someone who replaces that head as well cannot be detected.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ An event's identity is a hash of (run, iteration, phase, subject, type, ordinal)
 answers are appended as they complete.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """What every event is made of: the base struct, value parts, phases, and what can be declared on a field."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 import msgspec

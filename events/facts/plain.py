@@ -3,8 +3,6 @@
 Identities are hexadecimal, other bytes (vectors too) base64, times ISO 8601 in UTC.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import msgspec

@@ -1,7 +1,5 @@
 """The log's own records."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from mage_es.events.facts.event import Event

@@ -33,8 +33,6 @@ Which module does what: writer.py appends and seals, recorded.py knows which fac
 tail.py and reader.py read, following.py waits for more, markers.py names moments such as `iter-9`.
 """
 
-from __future__ import annotations
-
 from mage_es.events.log.following import follow
 from mage_es.events.log.reader import LogReader
 from mage_es.events.log.writer import Appended, Head, Log, LogClock

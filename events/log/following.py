@@ -1,7 +1,5 @@
 """Following a log: its records as they become durable, until its end is recorded and it can no longer grow."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -8,8 +8,6 @@ Forms
     latest              everything recorded so far
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Literal, get_args

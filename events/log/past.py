@@ -9,8 +9,6 @@ Rules
       itself, its numbers continue downwards.
 """
 
-from __future__ import annotations
-
 from mage_es.events import wal
 from mage_es.events.disk.documents import HeadNote, pack
 from mage_es.events.disk.filesystem import TEMPORARY, FileSystem, write_new

@@ -1,7 +1,5 @@
 """The index of recorded facts by their coordinates: a fact that is appended again is only looked up."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter

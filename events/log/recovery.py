@@ -4,8 +4,6 @@ An unfinished write can only be the end of the last write-ahead file. Such a tor
 are moved to quarantine/. Anything else that does not fit is damage: the log is refused, and nothing is changed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Bytes after the last whole frame may be a write in progress. They are damage onl
 the watermark says that there was more.
 """
 
-from __future__ import annotations
-
 from mage_es.events import wal
 from mage_es.events.disk.documents import RESTORE, Head
 from mage_es.events.disk.filesystem import FileSystem

@@ -12,8 +12,6 @@ Rules
       also remove the file: only a head kept elsewhere, or a key known from elsewhere, shows that.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

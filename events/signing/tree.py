@@ -7,8 +7,6 @@ The left side of a tree of n leaves holds the largest power of two below n of th
 the same beginning contains the full subtrees of the shorter one, and its root vouches for them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 

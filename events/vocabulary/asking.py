@@ -1,7 +1,5 @@
 """PLAN, and wherever questions are asked: EVALUATE, the anchors of SNAPSHOT, exams."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from mage_es.events.facts.event import Event, Part, SubjectText

@@ -1,7 +1,5 @@
 """What else EVOLVE writes: tools, retrieval recipes, refined prompts, split skills."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from mage_es.events.facts.event import Event, Part, Phase, SubjectText

@@ -1,7 +1,5 @@
 """Curation: quarantine and release of memories, the life of abstracted patterns, the destruction of a subject's key."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from mage_es.events.facts.event import Event, Part, Phase

@@ -1,7 +1,5 @@
 """Exams, and what is asked again: a run's log says how each ended, and a separate log has the answers."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from mage_es.events.facts.event import Event, Part, SubjectText

@@ -1,7 +1,5 @@
 """Sequential environments: episodes, and what exploring them adds to the environment and experience subgraphs."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from mage_es.events.facts.event import Event, Phase

@@ -1,7 +1,5 @@
 """UPDATE and EVOLVE: what is learned from answers, and what the guidance tier writes."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from mage_es.events.facts.event import EmbeddingBytes, Event, Part, Phase

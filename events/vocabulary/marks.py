@@ -1,7 +1,5 @@
 """SNAPSHOT and the marks of a run: verdicts of the guard, rollbacks, phases, iterations, the end."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from mage_es.events.facts.event import Event, Part, Phase

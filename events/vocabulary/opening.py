@@ -1,7 +1,5 @@
 """The opening of a run (iteration -1): configuration, splits, ontology."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from mage_es.events.facts.event import Event, Part, SubjectText

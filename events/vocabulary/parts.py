@@ -1,7 +1,5 @@
 """What many events of a run share: what they are about, value parts, and the fixed words of some fields."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 import msgspec

@@ -4,8 +4,6 @@ An inference is one request of a client, or one search of an agent. Its texts ar
 what was put into it is always recorded, as the ids of memories and the hash of the note made from them.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from mage_es.events.facts.event import EmbeddingBytes, Event, Part

@@ -37,7 +37,7 @@ from mage_es.engine.commands import (
     PlanAnswers,
     PlanIteration,
     RecordCall,
-    RecordFact,
+    RecordFacts,
     TakeSnapshot,
 )
 from mage_es.engine.config import Config
@@ -331,7 +331,7 @@ class Life:
             question = self.world.questions[planned.question_id]
             verdict = self.world.benchmark.score(question, move.reply)
             event = judgement(planned, verdict, reason=move.reason)
-            self.do(RecordFact.about(planned, phase, event, causation=0))
+            self.do(RecordFacts.about(planned, phase, event, causation=0))
 
     def _made(self, phase: Phase, planned: QuestionPlanned, move: Move, text: str) -> Command:
         if isinstance(move, Use):
@@ -344,7 +344,7 @@ class Life:
                 result="7",
                 problem="",
             )
-            return RecordFact.about(planned, phase, ran, causation=0)
+            return RecordFacts.about(planned, phase, ran, causation=0)
         assert isinstance(move, Ask)
         reply = '{"a": 3}' if move.about.endswith("/1") and planned.routing_arm == "tool" else text
         call = Call(

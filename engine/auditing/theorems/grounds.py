@@ -4,8 +4,6 @@ A row's state applies to this run in this call of `verify`. Checks are found by 
 check of a claim only has to be listed here.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

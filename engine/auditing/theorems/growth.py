@@ -10,24 +10,9 @@ import msgspec
 
 from mage_es.engine.rules.new_memories import memory_id
 from mage_es.engine.seams.check import Check
+from mage_es.events import vocabulary as v
 from mage_es.events.facts.private import is_erased, is_sealed
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    Event,
-    IterationClosed,
-    MemoryAppended,
-    MemoryQuarantined,
-    MemoryReinforced,
-    MemoryReleased,
-    MemorySuperseded,
-    PatternAbstracted,
-    PatternPruned,
-    PatternSupported,
-    RetrievalRecipeAuthored,
-    SplitCommitted,
-    ToolAuthored,
-)
 from mage_es.projections.fold import fold_into
 from mage_es.projections.memory import Memory, MemoryRow
 
@@ -36,19 +21,8 @@ BOUND = "0 gone, 0 changed"
 PROTECTED = frozenset({"principle", "failure_memory", "success_memory"})
 
 _HASHED = ("outcome", "kind", "task_type", "question", "answer", "reasoning")
-_TYPES: set[type[Event]] = {
-    ActionRecipeHarvested,
-    MemoryAppended,
-    MemoryQuarantined,
-    MemoryReinforced,
-    MemoryReleased,
-    MemorySuperseded,
-    PatternAbstracted,
-    PatternPruned,
-    PatternSupported,
-    RetrievalRecipeAuthored,
-    ToolAuthored,
-}
+_LEARNED: tuple[type[v.Event], ...] = (v.MemoryAppended, v.ToolAuthored, v.ActionRecipeHarvested)
+_TYPES = {*_LEARNED, *(cls for cls in v.EVENT_TYPES.values() if issubclass(cls, v.AboutMemory))}
 
 
 def check_growth(reader: LogReader) -> Check:
@@ -59,12 +33,12 @@ def check_growth(reader: LogReader) -> Check:
     kinds: dict[str, str] = {}
     # With subjects ids are keyed: by the run's secret, which a copy may lack.
     salt: str | None = reader.keys.salt if reader.keys else ""
-    if not salt and any(is_sealed(text) for split in reader.of(SplitCommitted) for text in split.question_hashes):
+    if not salt and any(is_sealed(text) for split in reader.of(v.SplitCommitted) for text in split.question_hashes):
         salt = None
     for seq, event in reader.numbered(*_TYPES):
         if problem := _problem(event, kinds, salt):
             return Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
-    markers = [seq for seq, _ in reader.numbered(IterationClosed)]
+    markers = [seq for seq, _ in reader.numbered(v.IterationClosed)]
     since: int | None = None
     memory, before, sizes = Memory(), dict[str, MemoryRow](), list[str]()
     for seq in markers:
@@ -83,9 +57,9 @@ def check_growth(reader: LogReader) -> Check:
     return Check(name=NAME, ok=True, detail=detail, measured="0 gone, 0 changed", bound=BOUND)
 
 
-def _problem(event: Event, kinds: dict[str, str], salt: str | None) -> str:
+def _problem(event: v.Event, kinds: dict[str, str], salt: str | None) -> str:
     match event:
-        case MemoryAppended():
+        case v.MemoryAppended():
             if event.memory_id in kinds:
                 return f"memory {event.memory_id} is appended a second time"
             kinds[event.memory_id] = event.outcome
@@ -93,23 +67,23 @@ def _problem(event: Event, kinds: dict[str, str], salt: str | None) -> str:
             can_tell = salt is not None and not any(map(is_erased, content.values()))
             if can_tell and memory_id(**content, salt=salt or "") != event.memory_id:
                 return f"the id of memory {event.memory_id} is not the hash of its content"
-        case RetrievalRecipeAuthored():
+        case v.RetrievalRecipeAuthored():
             kinds[event.memory_id] = "retrieval_recipe"
-        case PatternAbstracted():
+        case v.PatternAbstracted():
             kinds[event.memory_id] = "abstracted_pattern"
-        case ToolAuthored():
+        case v.ToolAuthored():
             kinds[event.tool_id] = "tool"
-        case ActionRecipeHarvested():
+        case v.ActionRecipeHarvested():
             kinds[event.recipe_id] = "action_recipe"
-        case PatternPruned() | PatternSupported():
+        case v.PatternPruned() | v.PatternSupported():
             kind = kinds.get(event.memory_id, "thing that does not exist")
             return "" if kind == "abstracted_pattern" else f"{event.memory_id} is a {kind}, not a pattern"
-        case MemorySuperseded():
+        case v.MemorySuperseded():
             missing = [name for name in (event.memory_id, event.by) if kinds.get(name) not in PROTECTED]
             return f"there is no memory {missing[0]}" if missing else ""
-        case MemoryReinforced():
+        case v.MemoryReinforced():
             return "" if kinds.get(event.memory_id) in PROTECTED else f"there is no memory {event.memory_id}"
-        case MemoryQuarantined() | MemoryReleased():
+        case v.MemoryQuarantined() | v.MemoryReleased():
             return "" if event.memory_id in kinds else f"nothing has the id {event.memory_id}"
     return ""
 

@@ -17,24 +17,13 @@ from mage_es.engine.run.exams import ExamRecord, exam_records, number_of, repair
 from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.check import Check
+from mage_es.events import vocabulary as v
 from mage_es.events.care import verify_log
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.signing.heads import root_of
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    BaselineStarted,
-    Event,
-    ExamClosed,
-    ModelCalled,
-    QuestionPlanned,
-    SplitCommitted,
-    tag_of,
-)
 from mage_es.projections.fold import State, fold, reads_of
 
 NAME = "inference"
@@ -50,7 +39,7 @@ def check_inference(run: Run, reader: LogReader) -> Iterator[Check]:
     yield from _unrecorded(run, records, reader)
 
 
-def learning_types() -> frozenset[type[Event]]:
+def learning_types() -> frozenset[type[v.Event]]:
     # These three count what happened; all the others are what was learned.
     learned = (view for view in State().digested() if view.name not in ("scores", "ledger", "questions"))
     return frozenset(reads_of(tuple(learned)))
@@ -58,28 +47,28 @@ def learning_types() -> frozenset[type[Event]]:
 
 def _traces(reader: LogReader) -> Check:
     reads: Reads = {
-        BaselineStarted: BaselineStarted.__struct_fields__,
-        QuestionPlanned: ("purpose",),
-        ModelCalled: ("purpose",),
+        v.BaselineStarted: v.BaselineStarted.__struct_fields__,
+        v.QuestionPlanned: ("purpose",),
+        v.ModelCalled: ("purpose",),
     }
     for seq, event in reader.events(reads):
-        if isinstance(event, BaselineStarted):
+        if isinstance(event, v.BaselineStarted):
             return _baseline(reader, event)
-        if isinstance(event, QuestionPlanned | ModelCalled) and event.purpose in EXAMINING:
-            detail = f"the run's log has a {tag_of(event)} of an exam"
+        if isinstance(event, v.QuestionPlanned | v.ModelCalled) and event.purpose in EXAMINING:
+            detail = f"the run's log has a {v.tag_of(event)} of an exam"
             return Check(name=NAME, ok=False, detail=detail, bound="0 events of exams", seq=seq)
     detail = "no exam asked or learned anything in the run's log"
     return Check(name=NAME, ok=True, detail=detail, measured="0 events of exams", bound="0 events of exams")
 
 
-def _baseline(reader: LogReader, begun: BaselineStarted) -> Check:
+def _baseline(reader: LogReader, begun: v.BaselineStarted) -> Check:
     learning, name = learning_types(), begun.baseline
     found = [
         record.seq
         for record in reader.records()
         if type(record.event) in learning
         or (
-            isinstance(record.event, ModelCalled)
+            isinstance(record.event, v.ModelCalled)
             and record.event.tier == "guidance"
             and (record.phase == "exam" or not begun.questions)  # a method may have a writer, but in no exam
         )
@@ -87,7 +76,7 @@ def _baseline(reader: LogReader, begun: BaselineStarted) -> Check:
     if found:
         detail = f"the baseline {name} asked guidance or learned something"
         return Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=found[0])
-    result = "".join(f": {closed.correct} of {closed.total} right" for closed in reader.of(ExamClosed))
+    result = "".join(f": {closed.correct} of {closed.total} right" for closed in reader.of(v.ExamClosed))
     if begun.questions:
         problem, seq = _leaked(reader, begun)
         detail = (
@@ -98,14 +87,14 @@ def _baseline(reader: LogReader, begun: BaselineStarted) -> Check:
     return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
 
 
-def _leaked(reader: LogReader, begun: BaselineStarted) -> tuple[str, int]:
+def _leaked(reader: LogReader, begun: v.BaselineStarted) -> tuple[str, int]:
     """Return what a method's prompt shows but must not, and the event; ("", 0) if nothing."""
     questions, _ = stored_questions(reader, first_event(reader).benchmark)
-    evolution = recorded_splits(list(reader.of(SplitCommitted)), questions).evolution
+    evolution = recorded_splits(list(reader.of(v.SplitCommitted)), questions).evolution
     if questions and (others := sorted({*begun.learned} - {*evolution})):
         return f"{begun.baseline} learned from {others[0]}, which is not an evolution question", 0
     is_examined = False
-    for seq, plan in reader.numbered(QuestionPlanned):
+    for seq, plan in reader.numbered(v.QuestionPlanned):
         shown = {span.source.removeprefix("case/") for span in plan.spans if span.source.startswith("case/")}
         if wrong := sorted(shown - {*begun.learned} | shown & {plan.question_id}):
             return f"the prompt of {plan.question_id} shows {wrong[0]}, from which it must not learn", seq
@@ -126,14 +115,14 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     except LogError as error:
         return Check(name=name, ok=False, detail=str(error), bound=BOUND, damaged=True)
     records = list(exam.records())
-    called = [(each.seq, each.event.tier) for each in records if isinstance(each.event, ModelCalled)]
+    called = [(each.seq, each.event.tier) for each in records if isinstance(each.event, v.ModelCalled)]
     guidance = [seq for seq, tier in called if tier == "guidance"]
     judged = sum(tier == "judge" for _, tier in called)
     learned = [each.seq for each in records if type(each.event) in learning]
-    asked = {each.event.question_id: each.seq for each in records if isinstance(each.event, QuestionPlanned)}
+    asked = {each.event.question_id: each.seq for each in records if isinstance(each.event, v.QuestionPlanned)}
     # This includes what a parent learned from, of which only the verdict is here.
-    evolved = reader.events({QuestionPlanned: ("question_id",), AnswerJudged: ("question_id",)})
-    known = {event.question_id for _, event in evolved if isinstance(event, QuestionPlanned | AnswerJudged)}
+    evolved = reader.events({v.QuestionPlanned: ("question_id",), v.AnswerJudged: ("question_id",)})
+    known = {event.question_id for _, event in evolved if isinstance(event, v.QuestionPlanned | v.AnswerJudged)}
 
     def problems() -> Iterator[tuple[str, int]]:
         if untrue := _untrue(record, [each.event for each in records], sorted(asked)):
@@ -141,7 +130,7 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
         if guidance:
             yield f"{len(guidance)} guidance calls at inference", guidance[0]
         for seq in learned:
-            yield f"an exam must not learn: event {seq} of its log is a {tag_of(records[seq - 1].event)}", seq
+            yield f"an exam must not learn: event {seq} of its log is a {v.tag_of(records[seq - 1].event)}", seq
         if seen := min(asked.keys() & known, default=""):
             yield f"{seen} was asked in evolution too", asked[seen]
         if opened.head_seq > reader.head.seq:
@@ -158,16 +147,16 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     return Check(name=name, ok=not problem, detail=detail, measured=measured, bound=BOUND, seq=seq)
 
 
-def _untrue(record: ExamRecord, events: Sequence[Event], asked: Sequence[str]) -> str:
+def _untrue(record: ExamRecord, events: Sequence[v.Event], asked: Sequence[str]) -> str:
     """Return where an exam's log contradicts the run's log, or "" if it does not."""
     opened, closed = record.opened, record.closed
     if events and events[0] != opened:
         return "its log is that of another exam than the run opened"
     if asked and sha256_text("\n".join(asked)) != opened.asked_sha256:
         return f"it asked other questions than the {opened.asked} that it was opened for"
-    verdicts = [event.correct for event in events if isinstance(event, AnswerJudged)]
-    total = len(verdicts) + sum(isinstance(event, AnswerUnanswered) for event in events)
-    undecided = sum(isinstance(event, AnswerUndecided) for event in events)
+    verdicts = [event.correct for event in events if isinstance(event, v.AnswerJudged)]
+    total = len(verdicts) + sum(isinstance(event, v.AnswerUnanswered) for event in events)
+    undecided = sum(isinstance(event, v.AnswerUndecided) for event in events)
     if closed and (closed.correct, closed.total, closed.undecided) != (sum(verdicts), total, undecided):
         also = f" ({undecided} undecided)" if undecided else ""
         return f"{sum(verdicts)} of its {total} answers are right{also}, but the run recorded {record.summary}"

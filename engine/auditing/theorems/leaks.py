@@ -12,25 +12,18 @@ from mage_es.engine.rules.leaks import LEARNED, NOTHING_ALIKE, Guarded, Likeness
 from mage_es.engine.rules.near_duplicates import NEAR_DUPLICATE, normalise, question_hash
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.seams.check import Check
+from mage_es.events import vocabulary as v
 from mage_es.events.facts.private import is_erased
 from mage_es.events.facts.shapes import fields_with
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    EVENT_TYPES,
-    MemoryAppended,
-    MemoryProposed,
-    MemoryRefused,
-    SplitCommitted,
-    tag_of,
-)
 
-WRITTEN = frozenset(cls for cls in EVENT_TYPES.values() if fields_with(cls, "learned"))
+WRITTEN = frozenset(cls for cls in v.EVENT_TYPES.values() if fields_with(cls, "learned"))
 """The events that bring text into the graph or a prompt."""
 
 
 def check_splits(reader: LogReader) -> Check:
     seen: dict[str, str] = {}
-    for seq, split in reader.numbered(SplitCommitted):
+    for seq, split in reader.numbered(v.SplitCommitted):
         if len(split.question_hashes) != split.size:
             detail = f"{split.split} commits to {split.size} questions, and has hashes of {len(split.question_hashes)}"
             return Check(name="splits", ok=False, detail=detail, bound="0 shared", seq=seq)
@@ -49,21 +42,21 @@ def check_leaks(reader: LogReader) -> Check:
     [section 4.1, held-out pool] The first events commit to the splits. Exact, normalised and near-duplicate questions
     count as leaks, and every text is checked from the log alone.
     """
-    splits = list(reader.of(SplitCommitted))
+    splits = list(reader.of(v.SplitCommitted))
     guarded = Guarded(splits)
     known = {name for split in splits for name in hashes_of(split)}
     counts: Counter[str] = Counter()
     largest, holder, of_anchors = NOTHING_ALIKE, "", 0
     inherited, proposed = last_inherited(reader), set[str]()
-    for seq, event in reader.numbered(*WRITTEN, MemoryRefused):
-        counts[tag_of(event)] += 1
+    for seq, event in reader.numbered(*WRITTEN, v.MemoryRefused):
+        counts[v.tag_of(event)] += 1
         of_anchors += guarded.is_of_anchor(event)
-        if isinstance(event, MemoryProposed):
+        if isinstance(event, v.MemoryProposed):
             proposed.add(event.memory_id)
         # The question of a published proposal is a client's, and in no split; the parent's log has its proposal.
-        is_published = event.memory_id in proposed or seq <= inherited if isinstance(event, MemoryAppended) else False
+        is_published = event.memory_id in proposed or seq <= inherited if isinstance(event, v.MemoryAppended) else False
         if (
-            isinstance(event, MemoryAppended)
+            isinstance(event, v.MemoryAppended)
             and event.question
             and not (event.phase == "serve" and is_published)
             and not is_erased(event.question)
@@ -73,11 +66,11 @@ def check_leaks(reader: LogReader) -> Check:
             return _verdict(largest, detail, ok=False, seq=seq)
         found = guarded.likeness_of(event)
         if found.similarity > largest.similarity:
-            largest, holder = found, f"{tag_of(event)} {id_of(event)}"
+            largest, holder = found, f"{v.tag_of(event)} {id_of(event)}"
         if found.is_leak:
             detail = f"{holder} holds the question {found.question_hash} of {found.split}"
             return _verdict(largest, detail, ok=False, seq=seq)
-    refused = counts.pop(tag_of(MemoryRefused), 0)
+    refused = counts.pop(v.tag_of(v.MemoryRefused), 0)
     checked = ", ".join(f"{count} {tag}" for tag, count in sorted(counts.items())) or "nothing"
     nearest = f"; nearest: {holder} to {largest.question_hash} of {largest.split}" if holder else ""
     form = f", {guarded.common} shingles of the questions' form aside" if guarded.common else ""
@@ -87,7 +80,7 @@ def check_leaks(reader: LogReader) -> Check:
     return _verdict(largest, detail, ok=True)
 
 
-def _sizes(splits: Sequence[SplitCommitted]) -> str:
+def _sizes(splits: Sequence[v.SplitCommitted]) -> str:
     return ", ".join(f"{len(split.question_hashes)} {split.split}" for split in splits if split.split != LEARNED)
 
 

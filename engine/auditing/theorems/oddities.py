@@ -3,8 +3,6 @@ From the logs alone. Each raises a doubt and is not a failure: a served model is
 and clocks get set.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from contextlib import suppress
 

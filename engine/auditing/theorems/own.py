@@ -14,15 +14,9 @@ from mage_es.engine.rules.ingredients import tool_section
 from mage_es.engine.rules.own import OF_ANCHORS, examples_of_others, is_own_principle
 from mage_es.engine.rules.prompt import quoted
 from mage_es.engine.seams.check import Check
+from mage_es.events import vocabulary as v
 from mage_es.events.facts.private import is_erased, texts_in
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    EpisodeStepped,
-    MemoryAppended,
-    QuestionPlanned,
-    ToolAuthored,
-)
 
 NAME = "own memories"
 CLAIM = "no memory of a question in its own prompt"
@@ -35,9 +29,9 @@ def check_own(reader: LogReader, config: Config) -> Check:
         return Check(name=NAME, ok=True, detail="nothing is claimed: revisit_self is `include`", bound="none")
     written, prompts = _Written(), 0
     for seq, event in reader.numbered(
-        ActionRecipeHarvested, EpisodeStepped, MemoryAppended, QuestionPlanned, ToolAuthored
+        v.ActionRecipeHarvested, v.EpisodeStepped, v.MemoryAppended, v.QuestionPlanned, v.ToolAuthored
     ):
-        prompts += isinstance(event, QuestionPlanned | EpisodeStepped)
+        prompts += isinstance(event, v.QuestionPlanned | v.EpisodeStepped)
         if found := next(written.shown_to_its_own(event), ""):
             return Check(name=NAME, ok=False, detail=found, measured="1 of its own", bound=BOUND, seq=seq)
     return Check(name=NAME, ok=True, detail=f"{CLAIM}: {prompts} plans and steps", measured=BOUND, bound=BOUND)
@@ -47,24 +41,24 @@ class _Written:
     """What the log has recorded so far, by id."""
 
     def __init__(self) -> None:
-        self.memories: dict[str, MemoryAppended] = {}
+        self.memories: dict[str, v.MemoryAppended] = {}
         self.recipes: dict[str, str] = {}
-        self.tools: dict[str, ToolAuthored] = {}
+        self.tools: dict[str, v.ToolAuthored] = {}
         self.texts: dict[str, str] = {}
 
     def shown_to_its_own(self, event: object) -> Iterator[str]:
         """Process an event; yield anything that it shows a question and that was made from that question."""
         match event:
-            case MemoryAppended():
+            case v.MemoryAppended():
                 self.memories.setdefault(event.memory_id, event)
                 self.texts.setdefault(event.question_id, event.question)
-            case ActionRecipeHarvested():
+            case v.ActionRecipeHarvested():
                 self.recipes[event.recipe_id] = event.question_id
-            case ToolAuthored():
+            case v.ToolAuthored():
                 self.tools[event.tool_id] = event
-            case EpisodeStepped():
+            case v.EpisodeStepped():
                 yield from self._memories(event.memories, event.episode_id)
-            case QuestionPlanned():
+            case v.QuestionPlanned():
                 yield from self._memories([hit.memory_id for hit in event.memories], event.question_id)
                 yield from self._others(event)
                 yield from self._of_anchors(event)
@@ -74,13 +68,13 @@ class _Written:
             if name in self.memories and self.memories[name].question_id == question:
                 yield f"{question} was shown the memory {name}, which is about it"
 
-    def _of_anchors(self, planned: QuestionPlanned) -> Iterator[str]:
+    def _of_anchors(self, planned: v.QuestionPlanned) -> Iterator[str]:
         names = (hit.memory_id for hit in planned.memories if planned.purpose in ("anchor", "form"))
         for name in names:
             if name in self.memories and self.memories[name].phase == OF_ANCHORS:
                 yield f"the anchor {planned.question_id} was shown the memory {name}, which is about an anchor"
 
-    def _others(self, planned: QuestionPlanned) -> Iterator[str]:
+    def _others(self, planned: v.QuestionPlanned) -> Iterator[str]:
         question, text = planned.question_id, self.texts.get(planned.question_id, "")
         for name in planned.principles:
             if name in self.memories and is_own_principle(self.memories[name], question, text):
@@ -96,5 +90,5 @@ class _Written:
                 yield f"{question} was shown the tool {tool.tool_id} with an example of it"
 
 
-def _length(tool: ToolAuthored) -> int:
+def _length(tool: v.ToolAuthored) -> int:
     return len(quoted(tool_section(tool).quotes[0].text))

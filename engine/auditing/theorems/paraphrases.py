@@ -9,8 +9,6 @@ Rules
     - It is a doubt, not a failure: the splits keep what they commit to, and an embedder does not judge meaning.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence

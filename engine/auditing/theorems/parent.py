@@ -1,8 +1,6 @@
 """What a run inherited is what its parent has, if the parent is available: compared by the head of its log, which
 vouches for every event, or after a merge memory by memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from mage_es.engine.auditing.theorems.log import problems_of

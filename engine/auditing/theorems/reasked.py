@@ -18,22 +18,11 @@ from mage_es.engine.auditing.theorems.log import problems_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.check import Check
 from mage_es.engine.worth.effect import WANTED, Prompted, PromptKey, asked_without, askings, reasked
+from mage_es.events import vocabulary as v
 from mage_es.events.care import verify_log
 from mage_es.events.errors import LogError
 from mage_es.events.facts.private import is_erased
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerFlipped,
-    AnswerJudged,
-    AnswerUndecided,
-    AskedWithout,
-    BundleTrimmed,
-    LogRepaired,
-    ModelCalled,
-    QuestionPlanned,
-    QuestionsReasked,
-    Record,
-)
 from mage_es.projections.fold import State, fold
 
 NAME = "asked again"
@@ -42,7 +31,7 @@ BOUND = "all are the run's, or of its states, less some memories"
 
 def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
     """Yield the check of what `effect`, `what-if`, `bisect` and `mage_es.gepa` asked again, if they asked anything."""
-    named = list(reader.numbered(QuestionsReasked))
+    named = list(reader.numbered(v.QuestionsReasked))
     if run.reasked not in run.parts():
         if named:
             detail = f"{run.reasked.log_path} is missing, with {named[-1][1].head_seq} events: restore it from a backup"
@@ -54,15 +43,15 @@ def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
         yield Check(name=NAME, ok=False, detail=detail, bound=BOUND, damaged=True)
         return
     own = LogReader(run.reasked.log_path)
-    found = askings(reader.records({QuestionPlanned, BundleTrimmed, AnswerJudged}))
+    found = askings(reader.records({v.QuestionPlanned, v.BundleTrimmed, v.AnswerJudged}))
     problem, seq = _problem(reader, own, found)
     head = verdict.search.found if verdict.search else None
     if not problem and named and (head is None or head.seq != named[-1][1].head_seq):
         problem = f"it never had the head that event {named[-1][0]} of the run names"
     problem = problem or _unfounded(own, found, named)
     # What a repair cut was still asked, but pairs with it no longer count anywhere.
-    is_cut = bool(problem) and next(reader.of(LogRepaired), None) is not None
-    plans, calls = list(own.of(QuestionPlanned)), sum(1 for _ in own.of(ModelCalled))
+    is_cut = bool(problem) and next(reader.of(v.LogRepaired), None) is not None
+    plans, calls = list(own.of(v.QuestionPlanned)), sum(1 for _ in own.of(v.ModelCalled))
     on_states = sum(_is_on_state(each) for each in plans)
     results = sum(len(event.without) + len(event.flips) for _, event in named)
     detail = problem or ", ".join(
@@ -84,7 +73,7 @@ class AskedTogether(NamedTuple):
     instruction."""
 
     seq: int
-    records: Sequence[Record]
+    records: Sequence[v.Record]
     may_reword: bool
 
 
@@ -92,14 +81,16 @@ def asked_together(run: Run, reader: LogReader) -> Iterator[AskedTogether]:
     """Yield everything that was asked again, but not what `check_reasked` finds to be no question of the run."""
     if run.reasked not in run.parts():
         return
-    named = [event for _, event in reader.numbered(QuestionsReasked)]
-    asked = {each.key: each.seq for each in askings(reader.records({QuestionPlanned, BundleTrimmed, AnswerJudged}))}
-    ends, together = _ends(reader), defaultdict[tuple[int, str, int], list[Record]](list)
+    named = [event for _, event in reader.numbered(v.QuestionsReasked)]
+    asked = {
+        each.key: each.seq for each in askings(reader.records({v.QuestionPlanned, v.BundleTrimmed, v.AnswerJudged}))
+    }
+    ends, together = _ends(reader), defaultdict[tuple[int, str, int], list[v.Record]](list)
     with suppress(LogError):  # `check_reasked` says what is wrong with it
         for record in LogReader(run.reasked.log_path).records():
             together[record.iteration, record.phase, place_of(record)].append(record)
     for records in together.values():
-        plans = [(each.seq, each.event) for each in records if isinstance(each.event, QuestionPlanned)]
+        plans = [(each.seq, each.event) for each in records if isinstance(each.event, v.QuestionPlanned)]
         seqs = [ends.get(plan.iteration) if _is_on_state(plan) else asked.get(_key(plan)) for _, plan in plans]
         known = [seq for seq in seqs if seq]
         if known and len(known) == len(seqs):
@@ -107,7 +98,7 @@ def asked_together(run: Run, reader: LogReader) -> Iterator[AskedTogether]:
             yield AskedTogether(max(known), records, may_reword=verb == "gepa" and _is_on_state(plans[0][1]))
 
 
-def _key(event: QuestionPlanned | AnswerJudged | AnswerUndecided) -> PromptKey:
+def _key(event: v.QuestionPlanned | v.AnswerJudged | v.AnswerUndecided) -> PromptKey:
     return event.iteration, event.purpose, event.question_id
 
 
@@ -116,18 +107,18 @@ def _ends(reader: LogReader) -> dict[int, int]:
     return {marker.number: seq for marker, seq in reader.markers().items() if marker.kind == "iteration"}
 
 
-def _unfounded(own: LogReader, found: Sequence[Prompted], named: Sequence[tuple[int, QuestionsReasked]]) -> str:
+def _unfounded(own: LogReader, found: Sequence[Prompted], named: Sequence[tuple[int, v.QuestionsReasked]]) -> str:
     """Return what the run says about the questions asked again that does not follow from their log, or ""."""
     before = 0
     for seq, event in named:
         told = f"event {seq} of the run, of `{event.verb}`, says"
-        made = sum(1 for _ in own.events({ModelCalled: ("iteration",)}, since=before + 1, until=event.head_seq))
+        made = sum(1 for _ in own.events({v.ModelCalled: ("iteration",)}, since=before + 1, until=event.head_seq))
         if made != event.calls:
             return f"{told} {event.calls} calls, and {made} are there"
         before = event.head_seq
         if event.without and event.verb not in WANTED:
             return f"{told} what memories are worth, which it does not ask"
-        records = own.records({QuestionPlanned, AnswerJudged, AnswerUndecided}, until=event.head_seq)
+        records = own.records({v.QuestionPlanned, v.AnswerJudged, v.AnswerUndecided}, until=event.head_seq)
         answers = reasked(records, found) if event.without else {}
         until = [asking for asking in found if asking.judged < seq]
         for each in event.without:
@@ -139,21 +130,21 @@ def _unfounded(own: LogReader, found: Sequence[Prompted], named: Sequence[tuple[
     return ""
 
 
-def _in_words(found: AskedWithout) -> str:
+def _in_words(found: v.AskedWithout) -> str:
     return f"{found.won} won, {found.lost} lost of {found.pairs}"
 
 
-def _is_flip(own: LogReader, flip: AnswerFlipped, *, until: int) -> bool:
+def _is_flip(own: LogReader, flip: v.AnswerFlipped, *, until: int) -> bool:
     """Return whether two answers differ, and their prompts differ in the named memory, if one is named. A prompt whose
     hash was erased may be either of the two."""
     shown = dict[tuple[int, int], tuple[str, frozenset[str]]]()
     before, after = set[tuple[frozenset[str], bool]](), set[tuple[frozenset[str], bool]]()
-    for record in own.records({QuestionPlanned, AnswerJudged}, until=until):
+    for record in own.records({v.QuestionPlanned, v.AnswerJudged}, until=until):
         event = record.event
-        assert isinstance(event, QuestionPlanned | AnswerJudged)
+        assert isinstance(event, v.QuestionPlanned | v.AnswerJudged)
         if event.question_id != flip.question_id:
             continue
-        if isinstance(event, QuestionPlanned):
+        if isinstance(event, v.QuestionPlanned):
             shown[event.iteration, record.ordinal] = event.prompt_sha256, frozenset(_memories(event))
         elif plan := shown.get((event.iteration, record.ordinal)):
             for prompt, answers in ((flip.prompt_before, before), (flip.prompt_after, after)):
@@ -171,12 +162,12 @@ def _problem(reader: LogReader, own: LogReader, found: Sequence[Prompted]) -> tu
         return f"it is the log {own.run}, not {reader.run}/reasked", 1
     shown = {asking.key: asking.shown for asking in found}
     planned = set[tuple[PromptKey, int]]()
-    on_states = list[tuple[int, QuestionPlanned]]()
-    for record in own.records({QuestionPlanned, AnswerJudged, AnswerUndecided}):
+    on_states = list[tuple[int, v.QuestionPlanned]]()
+    for record in own.records({v.QuestionPlanned, v.AnswerJudged, v.AnswerUndecided}):
         event = record.event
-        assert isinstance(event, QuestionPlanned | AnswerJudged | AnswerUndecided)
+        assert isinstance(event, v.QuestionPlanned | v.AnswerJudged | v.AnswerUndecided)
         key = _key(event)
-        if not isinstance(event, QuestionPlanned):
+        if not isinstance(event, v.QuestionPlanned):
             if (key, record.ordinal) not in planned:
                 return f"the answer to {event.question_id} has no prompt before it", record.seq
             continue
@@ -190,16 +181,16 @@ def _problem(reader: LogReader, own: LogReader, found: Sequence[Prompted]) -> tu
     return _unlearned(reader, on_states)
 
 
-def _is_on_state(planned: QuestionPlanned) -> bool:
+def _is_on_state(planned: v.QuestionPlanned) -> bool:
     """Return whether `bisect` or `mage_es.gepa` asked this: a run's own prompts have other purposes."""
     return planned.purpose == "exam"
 
 
-def _memories(planned: QuestionPlanned) -> set[str]:
+def _memories(planned: v.QuestionPlanned) -> set[str]:
     return {*planned.principles, *(hit.memory_id for hit in planned.memories)}
 
 
-def _unlearned(reader: LogReader, plans: Sequence[tuple[int, QuestionPlanned]]) -> tuple[str, int]:
+def _unlearned(reader: LogReader, plans: Sequence[tuple[int, v.QuestionPlanned]]) -> tuple[str, int]:
     """Return what was asked on a state that the run never had, or with a memory which that state lacks, and the event;
     ("", 0) if nothing."""
     if not plans:

@@ -1,7 +1,5 @@
 """The answers of one log, scored again: each course is led through its facts in the log (theorems/verdicts.py)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,26 +24,10 @@ from mage_es.engine.seams.plugins import verb
 from mage_es.engine.seams.spec import is_embedded
 from mage_es.engine.session.course_choice import is_learned, planned_course
 from mage_es.engine.session.judge import judged
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, MageError, UsageError
 from mage_es.events.facts.private import ERASED, PREFIX, is_erased
-from mage_es.events.vocabulary import (
-    AnswerCarried,
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    BundleTrimmed,
-    CallFailed,
-    EpisodeClosed,
-    EpisodeStepped,
-    Event,
-    ExamClosed,
-    ModelCalled,
-    QuestionPlanned,
-    Record,
-    SearchAnswered,
-    ToolRan,
-)
 from mage_es.projections.fold import State
 
 BOUND = "all agree"
@@ -56,7 +38,7 @@ _NO_GOLD = "this copy was made without right answers"
 _ERASED = "a text of theirs was erased"
 _REWORDED = "asked with another instruction than the run's, and the reply is not beside the plan"
 
-_Settled = AnswerJudged | AnswerUnanswered | AnswerUndecided
+_Settled = v.AnswerJudged | v.AnswerUnanswered | v.AnswerUndecided
 _Key = tuple[int, str, str]
 
 
@@ -65,9 +47,9 @@ class RebuiltCall(NamedTuple):
 
     world: World
     exam: str
-    planned: QuestionPlanned
+    planned: v.QuestionPlanned
     request: Request
-    called: ModelCalled
+    called: v.ModelCalled
 
 
 class CheckBasis(msgspec.Struct, frozen=True):
@@ -89,9 +71,9 @@ class CheckBasis(msgspec.Struct, frozen=True):
 class _Asking:
     """A planned question, its course, and its facts in the log so far."""
 
-    def __init__(self, planned: QuestionPlanned, course: Course | None, first: Move | Finish | None) -> None:
+    def __init__(self, planned: v.QuestionPlanned, course: Course | None, first: Move | Finish | None) -> None:
         self.planned, self.course, self.first = planned, course, first
-        self.facts: list[Event] = []
+        self.facts: list[v.Event] = []
         self.is_reworded = False
         self.unchecked = ""
 
@@ -121,21 +103,21 @@ class Recount:
         self.may_reword = False
         """Whether what comes next may have been asked with another instruction (`mage_es.gepa`)."""
         self.settled: list[_Settled] = []
-        self.made: dict[str, AnswerJudged] = {}
+        self.made: dict[str, v.AnswerJudged] = {}
         """The verdicts that the current scorer gives."""
-        self.plans: list[QuestionPlanned] = []
+        self.plans: list[v.QuestionPlanned] = []
         self.unchecked: Counter[str] = Counter()
 
-    def problem_of(self, record: Record, state: State) -> str:
+    def problem_of(self, record: v.Record, state: State) -> str:
         """Process an event, on the state before it; return what is wrong with it, or ""."""
         match record.event:
-            case QuestionPlanned() as event:
+            case v.QuestionPlanned() as event:
                 problem = self._planned(record, event, state)
-            case AnswerJudged() | AnswerUnanswered() | AnswerUndecided() as event:
+            case v.AnswerJudged() | v.AnswerUnanswered() | v.AnswerUndecided() as event:
                 problem = self._settled(record, event)
-            case AnswerCarried() as event:
+            case v.AnswerCarried() as event:
                 problem = self._carried(event)
-            case ExamClosed(exam="") as closed:  # a baseline is just an exam
+            case v.ExamClosed(exam="") as closed:  # a baseline is just an exam
                 return self.miscounted(closed, frozenset())
             case fact:
                 if asking := self._asking_of(record, fact):
@@ -158,16 +140,16 @@ class Recount:
         """Return what is wrong with a complete log, or ""."""
         return next((f"{name}: it was planned, and there is no verdict" for _, _, name in sorted(self._open)), "")
 
-    def miscounted(self, closed: ExamClosed, known: frozenset[str] | set[str] | None) -> str:
+    def miscounted(self, closed: v.ExamClosed, known: frozenset[str] | set[str] | None) -> str:
         """Return how a result differs from the answers; `known` are the known families, or None."""
-        asked = [each for each in self.settled if each.purpose == "exam" and not isinstance(each, AnswerUndecided)]
-        right = {each.question_id: isinstance(each, AnswerJudged) and each.correct for each in asked}
+        asked = [each for each in self.settled if each.purpose == "exam" and not isinstance(each, v.AnswerUndecided)]
+        right = {each.question_id: isinstance(each, v.AnswerJudged) and each.correct for each in asked}
         undecided = sum(each.purpose == "exam" for each in self.settled) - len(asked)
         counted = msgspec.structs.replace(
             closed,
             correct=sum(right.values()),
             total=len(right),
-            unanswered=sum(isinstance(each, AnswerUnanswered) for each in asked),
+            unanswered=sum(isinstance(each, v.AnswerUnanswered) for each in asked),
             undecided=undecided,
         )
         if known is not None and self._given.world:
@@ -182,7 +164,7 @@ class Recount:
 
     # ------------------------------------------------------------ one question
 
-    def _planned(self, record: Record, planned: QuestionPlanned, state: State) -> str:
+    def _planned(self, record: v.Record, planned: v.QuestionPlanned, state: State) -> str:
         self.plans.append(planned)
         asking = _Asking(planned, None, None)
         self._open[record.iteration, record.phase, planned.question_id] = asking
@@ -208,7 +190,7 @@ class Recount:
         problem = _tried(begun, asking, "its plan names what its state does not have")
         return problem if problem or asking.unchecked else self._misplanned(asking, state, world)
 
-    def _course(self, record: Record, planned: QuestionPlanned, state: State, world: World) -> Course:
+    def _course(self, record: v.Record, planned: v.QuestionPlanned, state: State, world: World) -> Course:
         if is_learned(state):
             is_trial = planned.purpose == "trial"
             if self._method is None or self._method[:2] != (record.commit, is_trial):
@@ -246,26 +228,26 @@ class Recount:
             return what
         return ""
 
-    def _asking_of(self, record: Record, event: Event) -> _Asking | None:
+    def _asking_of(self, record: v.Record, event: v.Event) -> _Asking | None:
         names: tuple[str, ...]
         match event:
-            case ModelCalled(tier="execution" | "judge") | CallFailed(tier="execution" | "judge"):
+            case v.ModelCalled(tier="execution" | "judge") | v.CallFailed(tier="execution" | "judge"):
                 names = (event.about, event.about.rpartition("/")[0])
-            case EpisodeStepped() | EpisodeClosed():
+            case v.EpisodeStepped() | v.EpisodeClosed():
                 names = (event.episode_id,)
-            case BundleTrimmed() | ToolRan() | SearchAnswered():
+            case v.BundleTrimmed() | v.ToolRan() | v.SearchAnswered():
                 names = (event.question_id,)
             case _:
                 return None
         keys = ((record.iteration, record.phase, name) for name in names)
         return next((self._open[key] for key in keys if key in self._open), None)
 
-    def _settled(self, record: Record, settled: _Settled) -> str:
+    def _settled(self, record: v.Record, settled: _Settled) -> str:
         asking = self._open.pop((record.iteration, record.phase, settled.question_id), None)
         if asking is None:
             return "it has a verdict, and was not planned before"
         self.settled.append(settled)
-        if isinstance(settled, AnswerJudged) and settled.purpose == "anchor":
+        if isinstance(settled, v.AnswerJudged) and settled.purpose == "anchor":
             self._right[settled.question_id] = settled.correct
         problem = self._unasked(asking, settled)
         if not problem and asking.course is not None and not asking.unchecked:
@@ -276,9 +258,9 @@ class Recount:
 
     def _unasked(self, asking: _Asking, settled: _Settled) -> str:
         """Return what is wrong with which model replied; this needs only the log."""
-        calls = [fact for fact in asking.facts if isinstance(fact, ModelCalled)]
+        calls = [fact for fact in asking.facts if isinstance(fact, v.ModelCalled)]
         is_replied = any(call.tier == "execution" for call in calls)
-        needs_reply = asking.planned.routing_arm != RECALL and not isinstance(settled, AnswerUnanswered)
+        needs_reply = asking.planned.routing_arm != RECALL and not isinstance(settled, v.AnswerUnanswered)
         if needs_reply and not is_replied and not self._replies:
             return "it has a verdict, and no reply of a model is on record"
         if self._execution:
@@ -292,16 +274,16 @@ class Recount:
     def _led(self, asking: _Asking, settled: _Settled) -> str:
         """Run a course through its facts to the end; return how the end differs from the record."""
         assert asking.first is not None and asking.course is not None
-        move, used = asking.first, list[Event]()
+        move, used = asking.first, list[v.Event]()
         while not isinstance(move, Finish):
             fact = _fact_of(move, asking, self._replies)
             if fact is None:
                 return self._missing_fact(move, asking)
             used.append(fact)
-            if isinstance(fact, CallFailed) and not (isinstance(move, Ask) and move.is_spare):
+            if isinstance(fact, v.CallFailed) and not (isinstance(move, Ask) and move.is_spare):
                 move = Finish("", lost=f"{fact.fault}: {fact.problem}")
                 break
-            if isinstance(move, Ask) and isinstance(fact, ModelCalled) and move.tier == "execution":
+            if isinstance(move, Ask) and isinstance(fact, v.ModelCalled) and move.tier == "execution":
                 if self._given.rebuilt is not None and self._given.world:
                     self._given.rebuilt.append(
                         RebuiltCall(self._given.world, self._exam, asking.planned, move.request, fact)
@@ -312,7 +294,7 @@ class Recount:
             move = advance(asking.course, fact)
         # Without right answers a judge's prompt is unknown.
         has_gold = self._given.world is not None and self._given.world.has_gold
-        calls = (f for f in asking.facts if isinstance(f, ModelCalled) and (f.tier == "execution" or has_gold))
+        calls = (f for f in asking.facts if isinstance(f, v.ModelCalled) and (f.tier == "execution" or has_gold))
         if spare := next((call for call in calls if call not in used), None):
             return f"there is a reply ({spare.tier}, {spare.about}) to what was never asked"
         return self._misjudged(asking, move, settled)
@@ -323,7 +305,7 @@ class Recount:
         same = [
             fact
             for fact in asking.facts
-            if isinstance(fact, ModelCalled | CallFailed)
+            if isinstance(fact, v.ModelCalled | v.CallFailed)
             and (fact.tier, fact.about, fact.attempt) == (move.tier, move.about, move.attempt)
         ]
         if asking.is_reworded:
@@ -337,7 +319,7 @@ class Recount:
         what = f"the reply to {move.about} is to the request {same[0].request_sha256[:16]}, its state makes"
         return self._differs(asking, move.request.text, f"{what} {move.request.sha256[:16]}")
 
-    def _otherwise_replied(self, request: Request, called: ModelCalled) -> str:
+    def _otherwise_replied(self, request: Request, called: v.ModelCalled) -> str:
         """Return how a stand-in's reply differs from the recorded one."""
         if self._player is None or (said := _replied(self._player, request)) == called.text:
             return ""
@@ -346,7 +328,7 @@ class Recount:
     def _misjudged(self, asking: _Asking, finish: Finish, settled: _Settled) -> str:
         planned, verdict = asking.planned, finish.verdict
         if finish.lost:
-            made: Event = unanswered(planned, finish.lost)
+            made: v.Event = unanswered(planned, finish.lost)
         elif verdict is None:
             asking.unchecked = _NO_GOLD
             return ""
@@ -355,20 +337,20 @@ class Recount:
             return ""
         else:
             made = judgement(planned, verdict, reason=finish.reason)
-        if isinstance(made, AnswerJudged):
+        if isinstance(made, v.AnswerJudged):
             self.made[planned.question_id] = made
         if made == settled:
             return ""
         if not self._given.is_scorer:
             asking.unchecked = SCORER_GONE
             return ""
-        if isinstance(settled, AnswerUndecided) and settled.problem.startswith(FAILED):
-            told = "right" if isinstance(made, AnswerJudged) and made.correct else "not right"
+        if isinstance(settled, v.AnswerUndecided) and settled.problem.startswith(FAILED):
+            told = "right" if isinstance(made, v.AnswerJudged) and made.correct else "not right"
             asking.unchecked = f"its scorer failed then; now it says {told}"
             return ""
         return f"recorded is {_in_words(settled)}; scored again it is {_in_words(made)}"
 
-    def _carried(self, carried: AnswerCarried) -> str:
+    def _carried(self, carried: v.AnswerCarried) -> str:
         before = self._right.get(carried.question_id)
         if before is None or before == carried.correct:  # its verdict may be the parent's
             return ""
@@ -388,46 +370,48 @@ def _tried(work: Callable[[], str], asking: _Asking, otherwise: str) -> str:
         return f"{otherwise} ({type(error).__name__}: {error})"
 
 
-def _fact_of(move: Move, asking: _Asking, replies: Replies) -> Event | None:
+def _fact_of(move: Move, asking: _Asking, replies: Replies) -> v.Event | None:
     """Return a move's fact from the log, as a session would look it up; `replies` are those of other logs."""
     facts, purpose = asking.facts, asking.planned.purpose
     same = -1 if asking.is_reworded else None  # all but the hash of the request
     match move:
         case Ask():
             key = (move.tier, move.purpose or purpose, move.about, move.attempt, move.request.sha256)
-            calls = [f for f in facts if isinstance(f, ModelCalled | CallFailed) and _key_of(f)[:same] == key[:same]]
+            calls = [
+                f for f in facts if isinstance(f, v.ModelCalled | v.CallFailed) and _key_of(f)[:same] == key[:same]
+            ]
             return (
-                next((call for call in calls if isinstance(call, ModelCalled)), None)
+                next((call for call in calls if isinstance(call, v.ModelCalled)), None)
                 or replies.get((move.tier, move.request.sha256))
-                or trimming_of(move, [f for f in facts if isinstance(f, BundleTrimmed)])
-                or next((call for call in calls if isinstance(call, CallFailed) and call.final), None)
+                or trimming_of(move, [f for f in facts if isinstance(f, v.BundleTrimmed)])
+                or next((call for call in calls if isinstance(call, v.CallFailed) and call.final), None)
             )
         case Use(tool_id, arguments):
-            ran = (f for f in facts if isinstance(f, ToolRan))
+            ran = (f for f in facts if isinstance(f, v.ToolRan))
             return next((f for f in ran if (f.tool_id, f.arguments) == (tool_id, arguments)), None)
         case Look():
-            return next((f for f in facts if isinstance(f, SearchAnswered) and f.place == move.place), None)
-        case Act(EpisodeStepped() as stepped):
-            return next((f for f in facts if isinstance(f, EpisodeStepped) and f.step == stepped.step), None)
+            return next((f for f in facts if isinstance(f, v.SearchAnswered) and f.place == move.place), None)
+        case Act(v.EpisodeStepped() as stepped):
+            return next((f for f in facts if isinstance(f, v.EpisodeStepped) and f.step == stepped.step), None)
         case Act():
-            return next((f for f in facts if isinstance(f, EpisodeClosed)), None)
+            return next((f for f in facts if isinstance(f, v.EpisodeClosed)), None)
         case _:
             return None
 
 
-def _key_of(call: ModelCalled | CallFailed) -> tuple[str, str, str, int, str]:
+def _key_of(call: v.ModelCalled | v.CallFailed) -> tuple[str, str, str, int, str]:
     return call.tier, call.purpose, call.about, call.attempt, call.request_sha256
 
 
-def _in_words(event: Event) -> str:
+def _in_words(event: v.Event) -> str:
     match event:
-        case AnswerJudged():
+        case v.AnswerJudged():
             word = "right" if event.correct else "wrong"
             also = "".join(f", {what}" for what in (event.reason, "strict" if event.strict else "") if what)
             return f"{word} ({event.answer[:40]!r}, score {event.score_micro / 1e6:g}, by {event.judge}{also})"
-        case AnswerUndecided():
+        case v.AnswerUndecided():
             return f"undecided ({event.problem[:80]})"
-        case AnswerUnanswered():
+        case v.AnswerUnanswered():
             return f"unanswered ({event.problem[:80]})"
         case _:
             raise TypeError(f"{type(event).__name__} settles no question")

@@ -4,8 +4,6 @@ A deviation breaks no theorem, since a run may be examined any number of times; 
 been picked from several, and a reader should know.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from mage_es.engine.run.exams import ExamRecord, exam_records, is_own, learner_of

@@ -5,8 +5,6 @@ again on the state that the log gives, so that the settings of these decisions s
 in a request, such as the temperature, is compared with it in theorems/verdicts.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, TypeVar
@@ -23,50 +21,36 @@ from mage_es.engine.run.inheriting import inheritance, last_inherited, past_of
 from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.world import World, divide
 from mage_es.engine.seams.check import Check
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogError, PrerequisiteError
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    Draft,
-    Event,
-    GuardDecided,
-    IterationPlanned,
-    ModelCalled,
-    QuestionPlanned,
-    RetrievalRecipeAuthored,
-    RunFinished,
-    RunStarted,
-    SplitCommitted,
-    TargetsSelected,
-    ToolAuthored,
-    tag_of,
-)
 from mage_es.projections.fold import State
 
 NAME = "settings"
 BOUND = "0 contradicted"
-_E = TypeVar("_E", bound=Event)
+_E = TypeVar("_E", bound=v.Event)
 
-AGREEMENTS: tuple[tuple[str, type[Event], Callable[[Config, Any], bool]], ...] = (
-    ("seed", RunStarted, lambda config, event: event.seed == config.seed),
-    ("execution", RunStarted, lambda config, event: event.execution_model == config.execution),
-    ("guidance", RunStarted, lambda config, event: event.guidance_model == config.guidance),
-    ("execution", ModelCalled, lambda config, event: event.tier != "execution" or event.model == config.execution),
-    ("guidance", ModelCalled, lambda config, event: event.tier != "guidance" or event.model == config.guidance),
-    ("judge", ModelCalled, lambda config, event: event.tier != "judge" or event.model == config.judge),
-    ("anchors", SplitCommitted, lambda config, event: event.split != "anchors" or event.size <= config.anchors),
-    ("held_out", SplitCommitted, lambda config, event: event.split != "held_out" or event.size <= config.held_out),
-    ("bundle", QuestionPlanned, lambda config, event: len((*event.memories, *event.left_out)) <= config.bundle),
-    ("recall", QuestionPlanned, lambda config, event: config.recall or event.routing_arm != RECALL),
-    ("bandits", QuestionPlanned, lambda config, event: config.bandits or event.search_probability == 1),
-    ("targets", TargetsSelected, lambda config, event: len(event.targets) <= config.targets),
-    ("tools", ToolAuthored, lambda config, event: config.tools),
-    ("retrieval_recipes", RetrievalRecipeAuthored, lambda config, event: config.retrieval_recipes),
+AGREEMENTS: tuple[tuple[str, type[v.Event], Callable[[Config, Any], bool]], ...] = (
+    ("seed", v.RunStarted, lambda config, event: event.seed == config.seed),
+    ("execution", v.RunStarted, lambda config, event: event.execution_model == config.execution),
+    ("guidance", v.RunStarted, lambda config, event: event.guidance_model == config.guidance),
+    ("execution", v.ModelCalled, lambda config, event: event.tier != "execution" or event.model == config.execution),
+    ("guidance", v.ModelCalled, lambda config, event: event.tier != "guidance" or event.model == config.guidance),
+    ("judge", v.ModelCalled, lambda config, event: event.tier != "judge" or event.model == config.judge),
+    ("anchors", v.SplitCommitted, lambda config, event: event.split != "anchors" or event.size <= config.anchors),
+    ("held_out", v.SplitCommitted, lambda config, event: event.split != "held_out" or event.size <= config.held_out),
+    ("bundle", v.QuestionPlanned, lambda config, event: len((*event.memories, *event.left_out)) <= config.bundle),
+    ("recall", v.QuestionPlanned, lambda config, event: config.recall or event.routing_arm != RECALL),
+    ("bandits", v.QuestionPlanned, lambda config, event: config.bandits or event.search_probability == 1),
+    ("targets", v.TargetsSelected, lambda config, event: len(event.targets) <= config.targets),
+    ("tools", v.ToolAuthored, lambda config, event: config.tools),
+    ("retrieval_recipes", v.RetrievalRecipeAuthored, lambda config, event: config.retrieval_recipes),
 )
 """A setting, the events in which it shows, and whether one of them agrees with it."""
 
 
-def check_settings(reader: LogReader, started: RunStarted, given: CheckBasis) -> Check:
+def check_settings(reader: LogReader, started: v.RunStarted, given: CheckBasis) -> Check:
     """Return whether no event contradicts the settings that the run began with; another release of this package may
     have decided otherwise, which is a doubt."""
     config, world = parse(started.config), given.world
@@ -94,7 +78,7 @@ def _shown(reader: LogReader, config: Config) -> Iterator[tuple[str, int]]:
     for seq, event in reader.numbered(*{sort for _, sort, _ in AGREEMENTS}):
         for name, sort, agrees in AGREEMENTS if seq == 1 or seq > inherited else ():
             if type(event) is sort and not agrees(config, event):
-                yield f"{name} is {getattr(config, name)!r}, and this {tag_of(event)} has another", seq
+                yield f"{name} is {getattr(config, name)!r}, and this {v.tag_of(event)} has another", seq
 
 
 def _decided_again(reader: LogReader, config: Config, world: World) -> Iterator[tuple[str, int]]:
@@ -109,7 +93,7 @@ def _decided_again(reader: LogReader, config: Config, world: World) -> Iterator[
             try:
                 problem = _otherwise(setting, state, record.event)
             except (KeyError, LogError) as error:
-                problem = f"nothing can be decided on the state before this {tag_of(record.event)} ({error})"
+                problem = f"nothing can be decided on the state before this {v.tag_of(record.event)} ({error})"
             if problem:
                 yield problem, record.seq
         try:
@@ -135,31 +119,31 @@ def _drawn(reader: LogReader, config: Config, world: World) -> Setting | None:
     return world.setting._replace(evolution=splits.evolution) if is_same else None
 
 
-def _otherwise(setting: Setting, state: State, event: Event) -> str:
+def _otherwise(setting: Setting, state: State, event: v.Event) -> str:
     """Return how an event differs from what the settings make of the state before it."""
     config = setting.config
     match event:
-        case IterationPlanned(iteration=k):
+        case v.IterationPlanned(iteration=k):
             if k >= setting.end:
                 return f"iterations is {config.iterations}, and iteration {k} was planned"
-            made = _made(IterationPlanned, plan(setting, state, PlanIteration(k)))
+            made = _made(v.IterationPlanned, plan(setting, state, PlanIteration(k)))
             if setting.evolution and (made.fresh, made.revisits) != (event.fresh, event.revisits):
                 drawn_by = f"seed {config.seed}, pool {config.pool} and revisit_cap {config.revisit_cap}"
                 return f"{drawn_by} choose other questions"
-        case QuestionPlanned(purpose="fresh" | "revisit") if event.template not in STEP_TEMPLATES:
+        case v.QuestionPlanned(purpose="fresh" | "revisit") if event.template not in STEP_TEMPLATES:
             coin = 0.0 if setting.reproves(event.iteration) else config.coin
             if event.coin != coin:
                 return f"coin is {coin:g}, and {event.question_id} was planned with {event.coin:g}"
-        case GuardDecided(iteration=k) if setting.evolution:  # a publish asks the guard about each proposal
-            decided = _made(GuardDecided, take_snapshot(setting, state, TakeSnapshot(k)))
+        case v.GuardDecided(iteration=k) if setting.evolution:  # a publish asks the guard about each proposal
+            decided = _made(v.GuardDecided, take_snapshot(setting, state, TakeSnapshot(k)))
             if decided != event:
                 ours, told = (f"{each.verdict} (drop {each.drop:g})" for each in (decided, event))
                 return f"guard {config.guard} with its limits makes {ours} of iteration {k}, and not {told}"
-        case RunFinished() if 0 < event.iterations < config.iterations:
+        case v.RunFinished() if 0 < event.iterations < config.iterations:
             if not config.early_stopping or not is_mastered(setting, state):
                 return f"iterations is {config.iterations}, and the run finished after {event.iterations}"
     return ""
 
 
-def _made(sort: type[_E], drafts: Sequence[Draft]) -> _E:
+def _made(sort: type[_E], drafts: Sequence[v.Draft]) -> _E:
     return next(draft.event for draft in drafts if isinstance(draft.event, sort))

@@ -22,8 +22,6 @@ Rules
     - Eight tests at most, each at 1 in 1,000: a run without a leak fails by chance at most once in 120.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,8 +13,6 @@ Rules
       or a benchmark that is not installed, erased texts, another release of this package.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -41,17 +39,10 @@ from mage_es.engine.run.world import World, first_event, held_out_sample, reopen
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.environment import is_sequential
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogDamaged, LogError, PrerequisiteError, UsageError
 from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerUnanswered,
-    ExamOpened,
-    ExamRejudged,
-    QuestionPlanned,
-    Record,
-    RunStarted,
-)
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
@@ -160,7 +151,7 @@ class _Again:
             yield self._answers.check(f"{NAME} {ASKED_AGAIN}", self._problem, self._seq if self._problem else 0)
 
 
-def basis_at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
+def basis_at(given: CheckBasis, event: v.RunStarted | v.ExamOpened) -> CheckBasis:
     """Return what one log is checked with, given what it says about the package and the scorer of its time."""
     is_release = event.package_sha256 in ("", package_sha256())
     is_unknown = given.world is None or not event.package_sha256
@@ -168,7 +159,7 @@ def basis_at(given: CheckBasis, event: RunStarted | ExamOpened) -> CheckBasis:
     return msgspec.structs.replace(given, is_release=is_release, is_scorer=is_scorer)
 
 
-def _is_false(event: RunStarted | ExamOpened | ExamRejudged, given: CheckBasis) -> bool:
+def _is_false(event: v.RunStarted | v.ExamOpened | v.ExamRejudged, given: CheckBasis) -> bool:
     """Return whether what an event says of its scorer cannot be true.
 
     package    verdicts on probes
@@ -194,14 +185,14 @@ def _regolded(reader: LogReader, world: World | None) -> str:
     return f"the questions beside the log are not those of {world.benchmark.name}: {told}" if told else ""
 
 
-def _exam(record: ExamRecord, events: Sequence[Record], state: State, given: CheckBasis) -> Check:
+def _exam(record: ExamRecord, events: Sequence[v.Record], state: State, given: CheckBasis) -> Check:
     opened, world = record.opened, given.world
     name = f"{NAME} {opened.exam}"
     recount = Recount(given, exam=opened.exam, execution=opened.execution, judge=opened.judge)
     for each in events:
         if problem := recount.problem_of(each, state):
             return recount.check(name, problem, each.seq)
-    first = next((each.seq for each in events if isinstance(each.event, QuestionPlanned)), 0)
+    first = next((each.seq for each in events if isinstance(each.event, v.QuestionPlanned)), 0)
     if world and recount.plans and (problem := _misasked(record, recount.plans, state, given)):
         return recount.check(name, problem, first)
     if record.closed:
@@ -216,7 +207,7 @@ def _misrejudged(record: ExamRecord, recount: Recount, given: CheckBasis) -> str
     if anew is None:
         return ""
     right = sum(each.correct for each in anew.verdicts)
-    unanswered = sum(isinstance(each, AnswerUnanswered) for each in recount.settled)
+    unanswered = sum(isinstance(each, v.AnswerUnanswered) for each in recount.settled)
     if (anew.correct, anew.total) != (right, len(anew.verdicts) + unanswered):
         return f"scored again it has {right} of {len(anew.verdicts) + unanswered} right, and not {anew.correct}"
     if given.world is None or not given.world.has_gold or scorer_of(anew) != given.scorer:
@@ -228,7 +219,7 @@ def _misrejudged(record: ExamRecord, recount: Recount, given: CheckBasis) -> str
     return ""
 
 
-def _misasked(record: ExamRecord, plans: Sequence[QuestionPlanned], state: State, given: CheckBasis) -> str:
+def _misasked(record: ExamRecord, plans: Sequence[v.QuestionPlanned], state: State, given: CheckBasis) -> str:
     """Return where an exam's questions, or how they were asked, differ from what its state and the seed say."""
     world, opened = given.world, record.opened
     assert world is not None
@@ -250,12 +241,12 @@ def _misasked(record: ExamRecord, plans: Sequence[QuestionPlanned], state: State
     recorded = {plan.question_id: plan for plan in plans}
     for draft in drafts:
         made = draft.event
-        if isinstance(made, QuestionPlanned) and (told := _otherwise(recorded[made.question_id], made)):
+        if isinstance(made, v.QuestionPlanned) and (told := _otherwise(recorded[made.question_id], made)):
             return f"{made.question_id}: its plan is not what its state makes: {told}"
     return ""
 
 
-def _otherwise(recorded: QuestionPlanned, made: QuestionPlanned) -> str:
+def _otherwise(recorded: v.QuestionPlanned, made: v.QuestionPlanned) -> str:
     """Return the fields in which two plans differ, apart from cosines that two machines round differently."""
     near = len(recorded.memories) == len(made.memories) and all(
         one.memory_id == other.memory_id

@@ -7,8 +7,6 @@ Rules
       world would be a leak; learning in one world what helps in another is the point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import sqrt
 from pathlib import Path

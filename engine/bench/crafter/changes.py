@@ -4,8 +4,6 @@ graph.
 A step that changed nothing has no text. Food, drink and energy wear off by themselves, so their loss is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

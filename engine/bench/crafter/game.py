@@ -6,8 +6,6 @@ Rules
     - Achievements are not announced: as in the protocol, the player sees them in the inventory or not at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mage_es.engine.bench.crafter.changes import Change, change

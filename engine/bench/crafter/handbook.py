@@ -4,8 +4,6 @@ The rules serve as the reference solution, which an endless game cannot have. On
 the learner should know of them must be written to the graph.
 """
 
-from __future__ import annotations
-
 from mage_es.engine.bench.crafter.replies import ACTIONS
 
 ACHIEVEMENTS = (

@@ -5,8 +5,6 @@ last `ACTION:`, and strips that; `robust` takes the text between `<|ACTION|>` an
 be exactly one of the seventeen names, case included: `1. Do` leaves a space in front, and so is not.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

@@ -9,8 +9,6 @@ Rules
     - Generating a world takes a second, so the last ones are kept as bytes; each episode begins with its own copy.
 """
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterable
 from functools import lru_cache

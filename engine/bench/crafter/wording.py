@@ -7,8 +7,6 @@ Rules
     - In view order: columns from west to east, in each from north to south; the player's own cell is not part of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """FinQA as a benchmark: the paper's numeric match for replies, upstream's two accuracies for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -4,8 +4,6 @@ Every distinct operand of the gold program becomes a symbol, and so does every t
 are expanded into expressions, which must have the same values at points drawn from a hash; unused steps do not count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from mage_es.engine.bench.finqa.program import (

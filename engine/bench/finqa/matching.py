@@ -7,8 +7,6 @@ One per cent alone would accept 53.08 % for 53.57 %, a different number: within 
 to the digits of the one with fewer. In the strict form, it is the paper's one per cent alone.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal, InvalidOperation, localcontext
 from typing import NamedTuple

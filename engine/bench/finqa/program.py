@@ -5,8 +5,6 @@ for a table operation, the name of a row. What is invalid follows upstream's eva
 Python's own number syntax and arithmetic. Source of the rules: czyssrs/FinQA, code/evaluate/evaluate.py.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -3,8 +3,6 @@
 The gold is the result of the annotated program, `exe_ans`. The display answer, which often contradicts it, is not read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import isfinite

@@ -5,8 +5,6 @@ Rules
     - A supporting fact may name a sentence that its paragraph lacks. That is noise in the data; it is kept separately.
 """
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

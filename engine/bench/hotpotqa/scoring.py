@@ -4,8 +4,6 @@ The corpus is all gold ids, and a missing prediction counts as 0. If no predicti
 are left out (strict: never).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 

@@ -4,8 +4,6 @@ A gold answer may be a sentence around one formula. A given answer may be one on
 meaning (`the answer is`), because a `not` changes everything.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import accumulate, product

@@ -4,8 +4,6 @@ The final answer of a worked solution is the section that the prompt asks for, e
 those of ethz-spylab/RealMath, whose own evaluation does not use them: it gives the judge the whole response.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ points that are drawn from a hash of the two texts. That subsumes simplifying th
 bounded by counting: the verdict does not depend on the machine's speed, as simplification would.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from enum import Enum

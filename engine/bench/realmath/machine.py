@@ -4,8 +4,6 @@ The text is parsed into Python's syntax tree, and a short list of node types is 
 public copy of part of RealMath has answers in this notation beside its records, in `<subset>.sympy_answers.json`.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 

@@ -4,8 +4,6 @@ Nothing is evaluated, and no text ever reaches an interpreter. Ambiguous text (`
 refused too: a wrong reading could make a wrong answer right, while an unreadable one goes to a judge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from mage_es.engine.bench.realmath.expressions import (

@@ -6,8 +6,6 @@ Rules
     - A file `<subset>.sympy_answers.json` beside the records is read with them and is part of their hash.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
 """LaTeX without anything that only changes its appearance: one normal form for comparing texts, and tokens for
 reading."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -9,8 +9,6 @@ Rules
       that two answers are the same, never that they differ.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ Only the final answer is read, so that numbers of regions and roads in the reaso
 line, since a reply may continue the text and explain itself afterwards. None: the reply has no such answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -6,8 +6,6 @@ Rules
     - A learner is shown the question verbatim; if it should reason first, the stub at the end is omitted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import partial

@@ -6,8 +6,6 @@ Rules
     - A judge may be asked about a wrong class, however it is phrased, but never about distances and flows.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 

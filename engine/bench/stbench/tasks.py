@@ -6,8 +6,6 @@ three of the extension of 2025. The paper counts as many and does not list them.
 so that a memory tagged with its type gives the answer away; `merged` is their type if they are merged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, get_args
 

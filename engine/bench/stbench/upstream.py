@@ -8,8 +8,6 @@ Source: LwbXc/STBench, code/result_parser.py and code/open_source/result_parser.
 
 Distances are those on the WGS-84 ellipsoid, by Karney's algorithm as the library `geographiclib` has it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

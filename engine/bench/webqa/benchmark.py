@@ -4,8 +4,6 @@ The forms: `question` and `answers` (Hugging Face), `utterance` and `targetValue
 `answers`. A question without gold answers is malformed: the official metric is not defined for it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial

@@ -9,8 +9,6 @@ size. The task type is the number of options in the instruction: the product's c
 gold answer.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import partial

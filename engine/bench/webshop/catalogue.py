@@ -7,8 +7,6 @@ Rules
     - Effective prices are drawn once for a catalogue, in its order.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from random import Random

@@ -1,7 +1,5 @@
 """The three files of WebShop, read whole or not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar

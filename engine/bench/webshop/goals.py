@@ -6,8 +6,6 @@ Rules
     - The synthetic goals of one product share its bound: upstream draws it once for the product.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import product as combinations
 from random import Random

@@ -3,8 +3,6 @@ any word that is not a number, a function word, or a common adjective, adverb or
 adjective; titles are mostly in title case, so a capitalised word after the first is a noun anyway, unless it is a
 function word. Buying exactly the wanted product gives the full type factor either way."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache

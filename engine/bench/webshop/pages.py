@@ -5,8 +5,6 @@ Modes: `text` joins the pieces by " [SEP] " and shows no choice; `rich` has a li
 brackets around what can be clicked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple

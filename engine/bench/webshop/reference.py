@@ -4,8 +4,6 @@ It searches in the words of the instruction, without its opening and the price, 
 not find it. Then come the product, its options in the order of its page, and the purchase.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -7,8 +7,6 @@ becomes a space, the rest is compared in lower case as sets of tokens. Underscor
 processing drops.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache

@@ -10,8 +10,6 @@ Terms
       has that variant, snowballstemmer does not. No accent is folded.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence

@@ -8,8 +8,6 @@ Rules
     - An impossible action changes nothing, and no action is possible after the purchase.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

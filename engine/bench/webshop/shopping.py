@@ -8,8 +8,6 @@ Rules
     - A transcript has one line for a step, free of brackets, so that it never reads as another action.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from mage_es.engine.bench.webshop.catalogue import Product

@@ -9,8 +9,6 @@ Rules
       distinguishes them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 from collections import defaultdict

@@ -10,8 +10,6 @@ Rules
       so it cannot be the subject whose texts can be erased.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence

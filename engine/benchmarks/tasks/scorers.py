@@ -12,8 +12,6 @@
 None of them raises. A user's function runs in a separate process, with a time limit: at worst its verdict is undecided.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -4,8 +4,6 @@
 `FILE` is a path as the user gave it, or `hf:NAME`. A run reads it once, when it begins.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import PurePath

@@ -7,8 +7,6 @@ Rules
       sent, and its header is passed on unchanged.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -2,8 +2,6 @@
 the conventions for generative AI, but do not recognise a memory search, a phase or a request there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ Rules
     - Messages and records of a span are JSON in a text, as the conventions allow: tools read no other form there.
 """
 
-from __future__ import annotations
-
 import base64
 import logging
 from collections import Counter

@@ -14,8 +14,6 @@ Rules
     - Names that no convention defines begin with `mage_es.`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """`mage-es fork`: start a run from a moment of another."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -12,43 +12,26 @@ Rules
       not taken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from mage_es.engine.rules.new_memories import CASE
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    Draft,
-    EdgeAdded,
-    Event,
-    MemoryAppended,
-    MemoryQuarantined,
-    MemoryReleased,
-    MemorySuperseded,
-    PatternAbstracted,
-    RetrievalRecipeAuthored,
-    SkillCreated,
-    TaskTypeCreated,
-    TaskTypeRetired,
-    ToolAuthored,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.graph import Graph
 from mage_es.projections.ordering import ORDERING_KINDS
 from mage_es.projections.slices import birth_of
 
 WhyLeft = Literal["question", "origin", "kind"]
-OTHER_KINDS = (ActionRecipeHarvested, PatternAbstracted, RetrievalRecipeAuthored, ToolAuthored)
+OTHER_KINDS = (v.ActionRecipeHarvested, v.PatternAbstracted, v.RetrievalRecipeAuthored, v.ToolAuthored)
 """What is learned besides memories."""
 
 
 class HeldMemory(NamedTuple):
     """A memory with everything recorded about it: ids of what replaced it, (reason, by) of each quarantine."""
 
-    memory: MemoryAppended
+    memory: v.MemoryAppended
     superseded_by: frozenset[str] = frozenset()
     quarantined: frozenset[tuple[str, str]] = frozenset()
 
@@ -61,18 +44,18 @@ class Memories(NamedTuple):
     out: Mapping[str, WhyLeft]
 
 
-def remembered_in(events: Iterable[Event]) -> dict[str, HeldMemory]:
+def remembered_in(events: Iterable[v.Event]) -> dict[str, HeldMemory]:
     """Return the memories that the events of one run make, by id."""
     found = dict[str, HeldMemory]()
     for event in events:
         match event:
-            case MemoryAppended():
+            case v.MemoryAppended():
                 found.setdefault(event.memory_id, HeldMemory(event))
-            case MemorySuperseded(memory_id=name, by=by):
+            case v.MemorySuperseded(memory_id=name, by=by):
                 found[name] = found[name]._replace(superseded_by=frozenset({by}))
-            case MemoryQuarantined(memory_id=name) if name in found:
+            case v.MemoryQuarantined(memory_id=name) if name in found:
                 found[name] = found[name]._replace(quarantined=frozenset({(event.reason, event.by)}))
-            case MemoryReleased(memory_id=name) if name in found:
+            case v.MemoryReleased(memory_id=name) if name in found:
                 found[name] = found[name]._replace(quarantined=frozenset())
     return found
 
@@ -94,41 +77,41 @@ def _joined(one: HeldMemory, other: HeldMemory) -> HeldMemory:
     )
 
 
-def _account(memory: MemoryAppended) -> tuple[object, ...]:
+def _account(memory: v.MemoryAppended) -> tuple[object, ...]:
     return (*birth_of(memory.iteration, memory.phase, memory.ordinal), msgspec.msgpack.encode(memory))
 
 
-def drafts_of(found: Memories) -> Iterator[Draft]:
+def drafts_of(found: Memories) -> Iterator[v.Draft]:
     """Yield the memories in the order of their creation, then what is recorded about them."""
     held = sorted(found.by_id.values(), key=lambda each: _account(each.memory))
     for each in held:
-        yield Draft(event=each.memory, iteration=each.memory.iteration, phase=each.memory.phase)
+        yield v.Draft(event=each.memory, iteration=each.memory.iteration, phase=each.memory.phase)
     for each in held:
         name = each.memory.memory_id
         for by in sorted(each.superseded_by & found.by_id.keys())[:1]:
-            yield opening(MemorySuperseded(memory_id=name, by=by))
+            yield opening(v.MemorySuperseded(memory_id=name, by=by))
         for reason, by in sorted(each.quarantined)[:1]:
-            yield opening(MemoryQuarantined(memory_id=name, reason=reason, by=by))
+            yield opening(v.MemoryQuarantined(memory_id=name, reason=reason, by=by))
 
 
-def is_of_one(memory: MemoryAppended) -> bool:
+def is_of_one(memory: v.MemoryAppended) -> bool:
     """Return whether a memory is the case of a single question; guidance sees several when it writes."""
     return memory.outcome == "success_memory" or memory.kind == CASE
 
 
-def opening(event: Event) -> Draft:
-    return Draft(event=event, iteration=-1, phase="open")
+def opening(event: v.Event) -> v.Draft:
+    return v.Draft(event=event, iteration=-1, phase="open")
 
 
-def names_of(events: Iterable[Event]) -> Iterator[Event]:
+def names_of(events: Iterable[v.Event]) -> Iterator[v.Event]:
     """Yield the skills, task types and edges between them of several runs' events, each once, except an edge that would
     close a cycle of prerequisites."""
     graph, seen = Graph(), set[tuple[str, ...]]()
     for event in events:
         match event:
-            case SkillCreated(skill=name) | TaskTypeCreated(task_type=name) | TaskTypeRetired(task_type=name):
+            case v.SkillCreated(skill=name) | v.TaskTypeCreated(task_type=name) | v.TaskTypeRetired(task_type=name):
                 key: tuple[str, ...] = (type(event).__name__, name)
-            case EdgeAdded(kind=kind, source=source, target=target) if kind in (*ORDERING_KINDS, "resolves"):
+            case v.EdgeAdded(kind=kind, source=source, target=target) if kind in (*ORDERING_KINDS, "resolves"):
                 key = (kind, source, target)
                 if kind in ORDERING_KINDS and graph.would_close_cycle(source, target):
                     continue

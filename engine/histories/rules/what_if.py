@@ -19,8 +19,6 @@ Rules
       would have asked other questions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from math import prod, sqrt
 from typing import NamedTuple

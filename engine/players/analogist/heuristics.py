@@ -3,8 +3,6 @@
 It is right for some simple questions, and wrong for most.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

@@ -1,8 +1,6 @@
 """The analogist: from a prompt to equations and a final line. It learns from solved examples and from nothing else:
 principles, strategies and what a tool gave leave it unmoved."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence

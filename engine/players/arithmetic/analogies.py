@@ -4,8 +4,6 @@ The score of an analogy is the likeness of the quantities and of what is asked, 
 irrelevant numbers, implausible results and unexplained constants.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise

@@ -4,8 +4,6 @@ Shortest augmenting paths, row by row. [Crouse 2016, On implementing 2D rectangu
 Transactions on Aerospace and Electronic Systems 52(4)] Among equals it decides as scipy's `linear_sum_assignment` does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf
 

@@ -4,8 +4,6 @@ The assignment is optimal for the sum of likenesses (assigning.py), then improve
 chain's results are implausible: negative, or fractional where the example's was whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple

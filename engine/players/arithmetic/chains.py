@@ -4,8 +4,6 @@ A chain keeps only the steps that its last result depends on, and can be carried
 question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple

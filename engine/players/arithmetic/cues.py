@@ -1,7 +1,5 @@
 """A small lexicon of school arithmetic: which words hint at giving, getting, sharing, comparing, rates, money, time."""
 
-from __future__ import annotations
-
 from mage_es.engine.players.arithmetic.words import stem
 
 _LEXICON = {

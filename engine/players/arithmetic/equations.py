@@ -3,8 +3,6 @@
 Only equations whose two sides agree, up to the rounding of the printed result, count. Work is bounded.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction

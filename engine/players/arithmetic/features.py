@@ -1,7 +1,5 @@
 """Features of quantities and questions: what a number is, its context, what is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mage_es.engine.players.arithmetic.cues import CLASSES

@@ -3,8 +3,6 @@
 Every number is exact; percentages are kept as they are stated (25 for 25%), fractions as fractions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple

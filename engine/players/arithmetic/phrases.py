@@ -1,7 +1,5 @@
 """Noun phrases around numbers: what a number counts, and what it is counted per."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mage_es.engine.players.arithmetic.cues import CLASSES, FUNCTION_WORDS

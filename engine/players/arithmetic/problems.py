@@ -1,7 +1,5 @@
 """Reading a word problem: from its text to its quantities with features, and to what it asks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

@@ -5,8 +5,6 @@ A feature is a string with a weight. Features come from general word classes and
 question and to the other quantities, so that they hold for other words and other nouns too.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import msgspec

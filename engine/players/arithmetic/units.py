@@ -1,7 +1,5 @@
 """Units of measure: the dimension that a word measures, and its size relative to other units of that dimension."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from mage_es.engine.players.arithmetic.words import stem

@@ -1,7 +1,5 @@
 """Tokens of English prose: words with stems, numbers and marks, each with its sentence and clause."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

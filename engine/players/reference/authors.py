@@ -13,8 +13,6 @@ Where no solution can be read, right answers alone show an answer that most ques
 answer is its outcome, so it is never given as an answer.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A strategy from several worked questions: the chain that they share, with common features of each number."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

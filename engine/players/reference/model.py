@@ -1,7 +1,5 @@
 """The reference tier: from the last fenced JSON block of a prompt to a typed reply, by a table of authors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import get_args

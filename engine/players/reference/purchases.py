@@ -1,7 +1,5 @@
 """Purchases: what a failed shopping episode left out, compared with one that bought everything asked for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

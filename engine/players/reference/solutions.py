@@ -1,7 +1,5 @@
 """Reference solutions as plain reasoning, as chains over the quantities of their question, and as strategies."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import NamedTuple, TypeVar

@@ -7,8 +7,6 @@ Step 1: multiply A by B.
 Step 2: subtract C from result 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fractions import Fraction
 from string import ascii_uppercase

@@ -1,8 +1,6 @@
 """What generated benchmarks share: questions that follow from an origin, drawn by index until there are enough
 different ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from itertools import count

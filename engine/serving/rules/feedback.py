@@ -9,8 +9,6 @@ Rules
       it is published (rules/publishing.py).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple

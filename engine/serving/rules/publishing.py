@@ -32,21 +32,7 @@ from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.embedder import Vector, from_bytes
 from mage_es.engine.serving.rules.feedback import last_words
 from mage_es.engine.serving.rules.trials import trials_of, why_undecided
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnchorTrial,
-    BanditUpdated,
-    Draft,
-    Event,
-    FeedbackGiven,
-    InferenceOpened,
-    MemoryAppended,
-    MemoryProposed,
-    MemoryQuarantined,
-    MemoryReleased,
-    ProposalReviewed,
-    ProposalSettled,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
@@ -63,11 +49,11 @@ class Publish(NamedTuple):
 
     iteration: int
     key: str
-    words: Sequence[FeedbackGiven]
-    inferences: Sequence[InferenceOpened]
-    proposals: Sequence[MemoryProposed]
-    rewarded: Sequence[BanditUpdated]
-    reviews: Mapping[str, ProposalReviewed] = {}
+    words: Sequence[v.FeedbackGiven]
+    inferences: Sequence[v.InferenceOpened]
+    proposals: Sequence[v.MemoryProposed]
+    rewarded: Sequence[v.BanditUpdated]
+    reviews: Mapping[str, v.ProposalReviewed] = {}
 
 
 class SettlePublish(NamedTuple):
@@ -76,7 +62,7 @@ class SettlePublish(NamedTuple):
     before this publish (rules/trials.py)."""
 
     iteration: int
-    rewarded: Sequence[BanditUpdated]
+    rewarded: Sequence[v.BanditUpdated]
     anchors: Mapping[str, Vector] = {}
     floors: Mapping[str, float] = {}
 
@@ -91,18 +77,18 @@ class _Weight(NamedTuple):
         return _Weight(self.alpha - other.alpha, self.beta - other.beta)
 
 
-def decide_publish(setting: Setting, state: State, command: Publish) -> list[Draft]:
+def decide_publish(setting: Setting, state: State, command: Publish) -> list[v.Draft]:
     """Return memories and rewards of one key with the mark of UPDATE; only the mark if there is nothing new."""
-    events: list[Event] = [*_rewards(setting, state, command), *_memories(setting, state, command)]
+    events: list[v.Event] = [*_rewards(setting, state, command), *_memories(setting, state, command)]
     *drafts, mark = phase_drafts(command.iteration, "update", events, is_numbered=True)
     return [*drafts, msgspec.structs.replace(mark, correlation=command.key)]
 
 
-def decide_settling(state: State, command: SettlePublish) -> list[Draft]:
+def decide_settling(state: State, command: SettlePublish) -> list[v.Draft]:
     """Return what follows from the guard's verdict for each memory of the iteration, and for its rewards."""
     verdict = state.scores.verdict(command.iteration)
     is_refused = verdict.endswith("rollback")
-    events: list[Event] = []
+    events: list[v.Event] = []
     for row in tried(state, command.iteration):
         settled = _settled(row.memory_id, command.iteration, "")
         if is_refused:
@@ -110,7 +96,7 @@ def decide_settling(state: State, command: SettlePublish) -> list[Draft]:
         elif state.traffic.verdict(row.memory_id) != "approved":
             settled = _judged(state, command, row)
         if settled.reason:
-            events.append(MemoryQuarantined(memory_id=row.memory_id, reason=settled.reason, by=GUARD))
+            events.append(v.MemoryQuarantined(memory_id=row.memory_id, reason=settled.reason, by=GUARD))
         events.append(settled)
     if is_refused:
         back = {each.question_id: each for each in command.rewarded}
@@ -123,7 +109,7 @@ def decide_settling(state: State, command: SettlePublish) -> list[Draft]:
             posteriors[str(arm)] = Posterior(update.alpha_after, update.beta_after, update.pulls_after)
             events.append(update)
     return [
-        Draft(event=event, iteration=command.iteration, phase="serve", ordinal=place)
+        v.Draft(event=event, iteration=command.iteration, phase="serve", ordinal=place)
         for place, event in enumerate(events)
     ]
 
@@ -142,9 +128,9 @@ def tried(state: State, iteration: int) -> list[MemoryRow]:
 # ------------------------------------------------------------ memories
 
 
-def _memories(setting: Setting, state: State, command: Publish) -> Iterator[Event]:
+def _memories(setting: Setting, state: State, command: Publish) -> Iterator[v.Event]:
     kept = {word.feedback for word in last_words(command.words) if word.kind == "demonstration"}
-    by_memory: dict[str, list[MemoryProposed]] = defaultdict(list)
+    by_memory: dict[str, list[v.MemoryProposed]] = defaultdict(list)
     for proposed in command.proposals:
         by_memory[proposed.memory_id].append(proposed)
     met = Met(state.memory)
@@ -157,7 +143,7 @@ def _memories(setting: Setting, state: State, command: Publish) -> Iterator[Even
             continue
         if command.reviews:
             review = command.reviews[name]
-            yield MemoryReleased(memory_id=name, reason=review.reason, by=review.by)
+            yield v.MemoryReleased(memory_id=name, reason=review.reason, by=review.by)
             continue
         if state.traffic.verdict(name):
             continue  # until a person decides
@@ -167,13 +153,13 @@ def _memories(setting: Setting, state: State, command: Publish) -> Iterator[Even
             yield _settled(name, command.iteration, _LEAK)
             continue
         yield event
-        if not isinstance(event, MemoryAppended):  # it already exists, so there is nothing for the guard to judge
+        if not isinstance(event, v.MemoryAppended):  # it already exists, so there is nothing for the guard to judge
             yield _settled(name, command.iteration, "")
 
 
-def _memory(proposed: MemoryProposed, iteration: int, place: int) -> MemoryAppended:
-    return MemoryAppended(
-        **shared(proposed, MemoryAppended),
+def _memory(proposed: v.MemoryProposed, iteration: int, place: int) -> v.MemoryAppended:
+    return v.MemoryAppended(
+        **shared(proposed, v.MemoryAppended),
         kind="specific" if proposed.outcome == "failure_memory" else "",
         question_id=proposed.feedback,
         recognise="",
@@ -184,7 +170,7 @@ def _memory(proposed: MemoryProposed, iteration: int, place: int) -> MemoryAppen
     )
 
 
-def _judged(state: State, command: SettlePublish, row: MemoryRow) -> ProposalSettled:
+def _judged(state: State, command: SettlePublish, row: MemoryRow) -> v.ProposalSettled:
     """Return the verdict of the anchors that were asked with a memory, if the guard passed the iteration."""
     floor = command.floors.get(row.task_type, 0.0)
     trials = trials_of(state, command.iteration, row.memory_id, from_bytes(row.embedding), command.anchors)
@@ -199,9 +185,9 @@ def _settled(
     reason: str,
     verdict: Literal["", "published", "waiting"] = "",
     floor: float = 0.0,
-    trials: tuple[AnchorTrial, ...] = (),
-) -> ProposalSettled:
-    return ProposalSettled(
+    trials: tuple[v.AnchorTrial, ...] = (),
+) -> v.ProposalSettled:
+    return v.ProposalSettled(
         memory_id=name,
         iteration=iteration,
         verdict=verdict or ("refused" if reason else "published"),
@@ -214,7 +200,7 @@ def _settled(
 # ------------------------------------------------------------ rewards
 
 
-def _rewards(setting: Setting, state: State, command: Publish) -> Iterator[BanditUpdated]:
+def _rewards(setting: Setting, state: State, command: Publish) -> Iterator[v.BanditUpdated]:
     if not setting.config.bandits:
         return
     said = _scores(command.words)
@@ -227,7 +213,7 @@ def _rewards(setting: Setting, state: State, command: Publish) -> Iterator[Bandi
         # Whole millionths, and the sum of them before the division: so that the order of feedback cannot change the
         # mean.
         reward = sum(values) // len(values)
-        change = _Weight(reward, MICRO - reward).minus(before.get(one.inference, _Weight()))
+        change = _Weight(reward, v.MICRO - reward).minus(before.get(one.inference, _Weight()))
         if any(change):
             arm = (one.task_type, one.arm)
             now = posteriors.get(arm) or posterior_of(setting.config, state, "search", *arm)
@@ -236,12 +222,12 @@ def _rewards(setting: Setting, state: State, command: Publish) -> Iterator[Bandi
             yield update
 
 
-def may_reward(one: InferenceOpened) -> bool:
+def may_reward(one: v.InferenceOpened) -> bool:
     """Return whether feedback on an inference is evidence about its arm: it was drawn, and its memories shown."""
     return one.treatment == "memory" and bool(one.arm) and one.probability < 1
 
 
-def _scores(words: Iterable[FeedbackGiven]) -> Mapping[object, list[int]]:
+def _scores(words: Iterable[v.FeedbackGiven]) -> Mapping[object, list[int]]:
     values: dict[object, list[int]] = defaultdict(list)
     for word in last_words(words):
         if word.kind != "demonstration" and word.trust != "none":
@@ -249,7 +235,7 @@ def _scores(words: Iterable[FeedbackGiven]) -> Mapping[object, list[int]]:
     return values
 
 
-def _weights(rewarded: Sequence[BanditUpdated]) -> dict[str, _Weight]:
+def _weights(rewarded: Sequence[v.BanditUpdated]) -> dict[str, _Weight]:
     """Return, for each inference, what its rewards, minus those taken back, added to a posterior."""
     weights: dict[str, _Weight] = {}
     for each in rewarded:
@@ -259,7 +245,7 @@ def _weights(rewarded: Sequence[BanditUpdated]) -> dict[str, _Weight]:
     return weights
 
 
-def _moved(before: Posterior, change: _Weight, key: str, arm: str, inference: str, reward: int) -> BanditUpdated:
-    pulls = before.pulls + (change.alpha + change.beta) // MICRO
+def _moved(before: Posterior, change: _Weight, key: str, arm: str, inference: str, reward: int) -> v.BanditUpdated:
+    pulls = before.pulls + (change.alpha + change.beta) // v.MICRO
     after = Posterior(before.alpha + change.alpha, before.beta + change.beta, pulls)
     return update_of(("search", key, arm), inference, reward, before, after)

@@ -8,8 +8,6 @@ Rules
       asked for `off` or `shadow`, or an agent searched, so that the coin had no effect, is on neither side.
 """
 
-from __future__ import annotations
-
 import hmac
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -15,8 +15,6 @@ Rules
     - A prompt that does not fit the model's context loses its first cases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 

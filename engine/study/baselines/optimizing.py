@@ -12,8 +12,6 @@ Rules
     - A reflection that was lost, or that quotes a guarded question, leaves the instruction unchanged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any

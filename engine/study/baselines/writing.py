@@ -14,8 +14,6 @@ Rules
     - A text that was lost, or that quotes a guarded question, is "": the previous one stays.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

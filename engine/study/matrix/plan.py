@@ -5,8 +5,6 @@ Rules
     - A baseline has no teacher: with several teachers it is still one cell.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

@@ -13,8 +13,6 @@ Rules
       fails, and the cell with it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -9,8 +9,6 @@ Rules
     - Without a common seed there is a difference of means, and no interval.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ Each is a Vega-Lite specification: the file of a kind (lines, shares, bars), fil
 which the extra `figures` installs, draws them without a browser and with the same bytes every time.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

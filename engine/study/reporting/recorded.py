@@ -4,8 +4,6 @@ Nothing here is computed beyond what a log says: answers with their verdicts, ca
 choices of arms, and the graph and the slots as they were when each iteration was closed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path

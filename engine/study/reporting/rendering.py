@@ -1,7 +1,5 @@
 """Tables as text, CSV, Markdown and LaTeX; what was not measured is a dash."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

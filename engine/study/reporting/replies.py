@@ -1,7 +1,5 @@
 """The recorded replies of exams, and the official metrics of these."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

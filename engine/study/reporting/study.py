@@ -1,7 +1,5 @@
 """All runs of a folder as one study: where each belongs, what its exams came to, and what is missing."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ placement, which becomes a column for the benchmark and one for each of `VARYING
 text in place of these. A table's title, place in the paper and measure are an entry of tables.toml.
 """
 
-from __future__ import annotations
-
 import statistics
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

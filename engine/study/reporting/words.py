@@ -1,7 +1,5 @@
 """The beginning of a report: what was learned, on what evidence and at what cost, in at most ten lines."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import polars as pl

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given, settings
 
 from mage_es.engine.exports.event_files import FORMATS, export
-from mage_es.engine.exports.event_schema import arrow_schema, column_of
-from mage_es.engine.exports.meanings import meanings_of
+from mage_es.engine.exports.event_schema import arrow_schema, column_of, meanings_of
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.facts import Event, Vocabulary, plain
 from mage_es.events.facts.shapes import shapes_of

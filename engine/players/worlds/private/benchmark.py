@@ -8,8 +8,6 @@ Rules
     - A question's text decides which split it belongs to (a hash of its normal form), so no text is in both.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -3,8 +3,6 @@
 `KX-17/B` may be depot, shelf and grade: Lund is KX, shelf 17, fine is B. Only cases show which, or how.
 """
 
-from __future__ import annotations
-
 from mage_es.engine.benchmarks.tasks.scorers import Scorer
 from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind, SetOption
 from mage_es.engine.players.worlds.private.wording import (

@@ -4,8 +4,6 @@ Evolution asks for depots, for carriers, and who brings one half of the products
 So each held-out answer follows from two rules that can be learned, and not from a question like it.
 """
 
-from __future__ import annotations
-
 from mage_es.engine.benchmarks.tasks.scorers import scorer_of
 from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind, SetOption
 from mage_es.engine.players.worlds.private.wording import TEAMS, circumstances, coined, several, with_asides

@@ -1,7 +1,5 @@
 """What a private task set consists of: a rule, the questions that follow from it, and how hard they may be."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 

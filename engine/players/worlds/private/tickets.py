@@ -7,8 +7,6 @@ drift    from a certain day, each product belongs to a different team; every tic
          right answer, whenever it is asked
 """
 
-from __future__ import annotations
-
 from mage_es.engine.benchmarks.tasks.scorers import scorer_of
 from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind, SetOption
 from mage_es.engine.players.worlds.private.wording import TEAMS, TROUBLES, coined, letter, several

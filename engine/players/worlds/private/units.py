@@ -3,8 +3,6 @@
 The cases come with a worked solution, which states the parts of the rule that it uses.
 """
 
-from __future__ import annotations
-
 from mage_es.engine.benchmarks.tasks.scorers import SCORERS
 from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind, SetOption
 from mage_es.engine.players.worlds.private.wording import GOODS, circumstances, coined, several, with_asides

@@ -5,8 +5,6 @@ else that a text says (who writes, from where, about which order) is drawn indep
 about it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from mage_es.engine.players.worlds.private.kind import Options

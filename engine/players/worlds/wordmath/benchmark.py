@@ -1,7 +1,5 @@
 """The benchmark `wordmath`: 6,000 evolution and 1,000 test questions for each seed, made on demand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INSTRUCTION, number_in, score_number

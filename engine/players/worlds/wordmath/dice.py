@@ -4,8 +4,6 @@ A question must be the same forever and on every machine, so its draws come from
 generator, whose methods may change between releases.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from typing import TypeVar

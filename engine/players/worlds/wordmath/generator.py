@@ -7,8 +7,6 @@ Rules
     - Every intermediate value is a positive integer; a draw that breaks this is thrown away.
 """
 
-from __future__ import annotations
-
 import operator
 from functools import lru_cache
 from itertools import groupby

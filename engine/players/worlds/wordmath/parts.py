@@ -13,8 +13,6 @@ The sheets in `sheets/` are TOML tables in a small notation:
     `* `       in front of a sentence: it may swap places with neighbours that have the mark too
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ A pronoun is used only after its person has been named, and only if it cannot me
 a story has the other gender, and a story with three people has no pronouns.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

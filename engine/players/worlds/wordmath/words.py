@@ -1,7 +1,5 @@
 """Names, nouns and distractor sentences that the generator fills its tables with."""
 
-from __future__ import annotations
-
 WOMEN = (
     "Ada", "Aisha", "Amara", "Anita", "Astrid", "Beatriz", "Camila", "Chiara", "Dana", "Elif", "Emma", "Esther",
     "Fatima", "Freya", "Gabriela", "Greta", "Hana", "Ingrid", "Irina", "Ivy", "Jasmine", "Joanna", "Kavya", "Keiko",

@@ -1,7 +1,5 @@
 """The benchmark `workshop`: 900 evolution and 300 test episodes for each seed, made on demand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -3,8 +3,6 @@
 What a thing costs is stated only when it is made: rules are learned from what worked.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from mage_es.engine.players.worlds.workshop.lands import (

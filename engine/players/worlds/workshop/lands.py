@@ -6,8 +6,6 @@ one land is therefore wrong in another, and nothing is known beforehand.
     hand: r0, r1 -> station s0 -> tool g0 -> r2, r3 -> station s1, tool g1 -> r4 -> parts g2, g3 -> masterpiece g4
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple

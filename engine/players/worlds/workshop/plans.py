@@ -4,8 +4,6 @@ Everything still needed is counted first. Then the planner makes what it can, co
 then goes to another place. That is within a few steps of the shortest plan.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ Rules
     - The label alone decides (seed, split, index), so tasks are the same on every machine.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import msgspec

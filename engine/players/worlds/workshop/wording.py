@@ -1,7 +1,5 @@
 """How a task of `workshop` is put into words: six ways, two of which are used only by the test split."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from mage_es.engine.players.worlds.wordmath.dice import Dice

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.commands import Curate, Curation, RecordDecided
+from mage_es.engine.commands import Curate, Curation, RecordFacts
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.setting import Setting
@@ -152,7 +152,7 @@ class Heard:
         return done + self._record([draft.event for draft in after])
 
     def _decide(self, drafts: Sequence[Draft]) -> list[Draft]:
-        return decide(self.setting, self.built.state, RecordDecided(drafts))
+        return decide(self.setting, self.built.state, RecordFacts(drafts))
 
     def curate(self, name: str, action: Curation) -> Event:
         command = Curate(name, action, "read it", "alice", len(self.events))

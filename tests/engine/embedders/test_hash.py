@@ -42,7 +42,7 @@ def test_the_bytes_are_pinned_for_every_machine() -> None:
     vector = EMBEDDER.encode(["Ana packs 4 boxes with 6 jars each; how many jars does she pack? Ana's jars, naïve."])
     assert hashlib.sha256(vector.astype("<f4").tobytes()).hexdigest()[:16] == "269800f69885306b"
     odd = ["word " * 300 + "end", f"{'x' * 40} {'x' * 24} {'x' * 30}", "²x 3² x², ǅ İ", "", "a"]
-    assert hashlib.sha256(EMBEDDER.encode(odd).astype("<f4").tobytes()).hexdigest()[:16] == "62f9c619fd7e91f8"
+    assert hashlib.sha256(EMBEDDER.encode(odd).astype("<f4").tobytes()).hexdigest()[:16] == "c90047e0956327dc"
 
 
 def test_numbers_carry_no_topic() -> None:

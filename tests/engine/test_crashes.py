@@ -8,7 +8,8 @@ from unittest.mock import patch
 
 import pytest
 
-from mage_es.projections.fold import Source, State, fold
+from mage_es.events.log import LogReader
+from mage_es.projections.fold import State, fold
 from mage_es.projections.progress import Progress
 from tests.engine.crashes import explore
 
@@ -28,7 +29,7 @@ def forgetting_calls(self: Progress, iteration: int, key: Any) -> None:
     """Look up a recorded call and find none."""
 
 
-def fold_without_the_end(source: Source, *, until: int | None = None, state: State | None = None) -> State:
+def fold_without_the_end(source: LogReader, *, until: int | None = None, state: State | None = None) -> State:
     """Leave out the last three events, and know nothing of it."""
     folded = fold(source, until=max(0, source.head.seq - 3) if until is None else until)
     folded.seq = source.head.seq

@@ -63,7 +63,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     tasks.write_bytes(b"\n".join(map(msgspec.json.encode, rows)))
     name = f"tasks/{tasks}?scorer=number"
     sizes = {"iterations": 2, "pool": 40, "held_out": 10, "anchors": 8}
-    return Config(benchmark=name, execution="builtin/analogist", seed=7, task_types="input", strategies=True, **sizes)
+    return Config(benchmark=name, execution="builtin/analogist", seed=12, task_types="input", strategies=True, **sizes)
 
 
 def at(server: Provider, config: Config) -> Config:

@@ -25,8 +25,8 @@ from tests.engine.conftest import SMALL
 def measured_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, float]]:
     """A run of truthworld with a harmful memory that was asked again, and the true effects."""
     folder = tmp_path_factory.mktemp("measured")
-    found = measured(folder, 2, questions=120, top=6)
-    run = mage_es.find_run(folder, "2-asked")
+    found = measured(folder, 1, questions=120, top=6)
+    run = mage_es.find_run(folder, "1-asked")
     return run, {one.name: one.truth for one in found}
 
 

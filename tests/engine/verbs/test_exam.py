@@ -421,7 +421,7 @@ LABELS = list(SUBJECTS)
 @pytest.fixture(scope="module")
 def labelled_once(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run on a plain list of messages with labels, all of one task type, whose words tell the label."""
-    dice, folder = Random(1), tmp_path_factory.mktemp("labelled")
+    dice, folder = Random(2), tmp_path_factory.mktemp("labelled")
     tasks = [
         {"question": " ".join(dice.sample(words.split(), 6)), "answer": label}
         for _ in range(40)

@@ -103,9 +103,9 @@ class BusySlots:
         if nothing was answered."""
         if not self.busy_s:
             return ""
-        busy = 100 * self.busy_s / self.answering_s
+        busy = round(100 * self.busy_s / self.answering_s)
         more = "may be faster, if the model takes them" if busy >= _BUSY else "would hardly be faster"
-        summary = f"All {self.number} workers waited for the model {busy:.0f} % of the time: more --workers {more}"
+        summary = f"All {self.number} workers waited for the model {busy} % of the time: more --workers {more}"
         if used.cached_tokens:
             cached = 100 * used.cached_tokens / used.input_tokens
             summary += f"; {cached:.0f} % of the prompt tokens came from a cache"

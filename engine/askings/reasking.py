@@ -5,9 +5,9 @@ Rules
     - Plans, calls and verdicts are recorded in a separate log within the run. At the end, or after a stop, the
       run's own log gets one event (`questions.reasked`): what that cost and found, and the head of the other log. The
       run's digests do not change.
-    - While another process writes the run, such as a proxy that serves it, that is left to the next asking; so it is
-      after a kill. For then each asking's part of the separate log begins with who asks, and where the part before
-      ends.
+    - While another process writes the run, such as a proxy that serves it, that is left to the next asking, as it is
+      after a kill. So that the next one knows what to name, each asking first records, in the separate log, which verb
+      asks and where the part before it ends.
     - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
     - The model is the one that answered in the run.
 """

@@ -21,8 +21,8 @@ _NO_RECORD = ("snapshots", "replays", "beginning", "examining", "in-flight")
 
 def repair(run: Run, *, confirmed: bool) -> RepairReport:
     """Return what is lost by truncating the run's log after its last intact event; do it if `confirmed`. What opening
-    the log fixes by itself is fixed and reported too. Either way the repaired run is verified, or a copy of it if
-    nothing is to change yet.
+    the log fixes by itself is fixed and reported too. Then the repaired run is verified; if nothing may change yet, a
+    repaired copy of it is.
 
     Raises:
         UsageError: That is not a run. LogDamaged: Its FORMAT is damaged, and without it its events cannot be told from

@@ -413,7 +413,7 @@ class _Search:
         return True
 
     def _way(self, good: _Link, bad: _Link) -> Iterator[_Link]:
-        """Yield the prompts between one and the other."""
+        """Yield the prompts that lead from one to the other, memory by memory."""
         if RECALL in (good.planned.routing_arm, bad.planned.routing_arm):  # no prompt
             return
         gone, new = one_by_one(good.planned, bad.planned)

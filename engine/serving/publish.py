@@ -298,7 +298,7 @@ def publish_price(
 
 
 def _anchors_left(setting: Setting, state: State, turns: int) -> int:
-    """Return how many anchors are still to be asked at most: in the iteration under way, and in so many turns."""
+    """Return the most anchors still to be asked: in the iteration under way, and in so many turns."""
     progress, anchors = state.progress, setting.anchors
     rounds = turns + progress.is_completed(progress.closed + 1, "update") + bool(turns and not state.scores.accepted())
     if not rounds:

@@ -161,11 +161,17 @@ def _folded(run: Run, at: str, *names: str) -> tuple[LogReader, State]:
     learned but proposed, or refused."""
     reader = LogReader(run.log_path)
     state = state_of(run, reader, until=reader.resolve(at))
-    for name in names:
-        if len(name) >= LEAST_PREFIX and not any(each.startswith(name) for each in ids_of(state)):
-            fates = [(each.memory_id, f"was refused for good: {each.why}") for each in refused(reader, until=state.seq)]
-            tries = f"was proposed; `mage-es publish {run.id}` tries it."
-            for found, fate in (*fates, *((each.memory_id, tries) for each in state.traffic.proposals(""))):
-                if found.startswith(name):
-                    raise UsageError(f"{found} is not in the memory of {run.id}. It {fate}")
+    known = ids_of(state) if names else ()
+    unknown = tuple(
+        name
+        for name in names
+        if len(name) >= LEAST_PREFIX and name not in known and not any(each.startswith(name) for each in known)
+    )
+    if unknown:
+        tries = f"was proposed; `mage-es publish {run.id}` tries it."
+        fates = {each.memory_id: tries for each in state.traffic.proposals("")}
+        fates |= {each.memory_id: f"was refused for good: {each.why}" for each in refused(reader, until=state.seq)}
+        for found, fate in fates.items():
+            if found.startswith(unknown):
+                raise UsageError(f"{found} is not in the memory of {run.id}. It {fate}")
     return reader, state

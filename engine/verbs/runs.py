@@ -48,7 +48,7 @@ def summarise(run: Run | Path | str, *, prices: Prices | None = None, fs: FileSy
     run = as_run(run)
     try:
         if not run.events:
-            again = f"begin it again with the command that you began it with, and --run-id {run.id}"
+            again = f"run the command that began it again, with --run-id {run.id}"
             way = f"begin it with `mage-es resume {run.id}`" if run.beginning() else again
             told = f"it ended before its first event; {way}"
             return RunSummary(run_id=run.id, path=str(run.path), state="empty", problem=told)

@@ -227,7 +227,7 @@ class Life:
 
 
 def lives(stretches: Iterable[Batches], life: Life) -> Life:
-    """Take in all of these events, and stop at the last, also where the next one cannot be read."""
+    """Let a life take in these events, and end it even if one of them cannot be read."""
     with uncollected():
         try:
             for batches in stretches:

@@ -142,5 +142,5 @@ def test_one_that_was_killed_before_its_first_event_is_begun_by_what_the_list_of
     begun = inheritance(LogReader(branch.log_path))
     assert begun and begun.parent == "small" and verify(branch).ok
     merged = ended("merge", parent, branch, branch=parent.path.parent / "merged")
-    assert "with the command that you began it with, and --run-id merged" in summarise(merged).problem
+    assert "run the command that began it again, with --run-id merged" in summarise(merged).problem
     assert merge(parent, branch, run_id="merged").memories

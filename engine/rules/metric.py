@@ -29,6 +29,8 @@ Rules
       answers, and the few cases since a change can neither show it again nor outvote a slip by the cosine. Since the
       differences may have changed too, a metric from the later cases alone is also tried, and used if by the same test
       it is better.
+    - It is in no event and no digest, only the similarities that it gives are: it is computed from the cases
+      (`computed_of`), and anew after each change of them, so a quarantined case no longer teaches it.
     - It is made from many cases and so is general (rules/own.py): from the newest MOST, components of neighbourhoods
       from the newest LATEST, without those of clients in doubt (rules/doubt.py). For anchors one is made without cases
       of anchors (rules/refit.py).

@@ -244,7 +244,7 @@ class Choosing:
 
     def _query(self, asked: Asked) -> Query:
         query = query_of(self._setting, self._state, asked.question, asked.task_type, asked.vector)
-        query = query._replace(client=self._command.client)
+        query = query._replace(client=self._command.client, apart=self._command.apart)
         return query if asked.opening is None else query._replace(others=())
 
     def _principles(self, asked: Asked) -> tuple[str, ...]:

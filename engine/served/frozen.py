@@ -163,18 +163,21 @@ class FrozenRun:
         draw: str = "",
         shared: tuple[int, int] = (0, 0),
         client: str = "",
+        apart: frozenset[str] = frozenset(),
     ) -> TurnMemories:
         """Return what this state has for a turn of a conversation, which may have been asked in learning too.
 
         It goes by the reading of the text that is nearest to a memory (served/wording.py); `shared` are the numbers of
         characters at its beginning and end that other turns of its client share. With a name to `draw` by, the arm is
-        drawn as in learning; otherwise it is the one that has proved best. `client` is the key that asks.
+        drawn as in learning; otherwise it is the one that has proved best. `client` is the key that asks;
+        `apart` are cases that it must not get, such as those taken out of use since.
 
         Raises `UsageError` for a task type that the run does not have.
         """
         spans = readings(text, *shared)
         questions = [_question(draw or "ask", text[first:last]) for first, last in spans]
-        command = self._plan_command(questions, task_type, frozen=not draw, phase="serve")._replace(client=client)
+        command = self._plan_command(questions, task_type, frozen=not draw, phase="serve")
+        command = command._replace(client=client, apart=apart)
         if not any(self.gets_notes(asked.task_type) for asked in command.asked):
             return TurnMemories(command.asked[0].task_type, "", 1.0, ())
         choosing = Choosing(self._serving, self.state, command, self._cascades)

@@ -537,12 +537,20 @@ class LiveRun:
             text = f"{text[: _LONGEST_QUESTION // 2]}\n{text[-_LONGEST_QUESTION // 2 :]}"
         draw = event.inference if self.learn == "propose" else ""
         shared = self._habits.shared(event.key, text)
-        found = frozen.retrieved(text, task_type, layout=layout, draw=draw, shared=shared, client=event.key)
+        apart = frozenset[str]()
+        while True:
+            found = frozen.retrieved(
+                text, task_type, layout=layout, draw=draw, shared=shared, client=event.key, apart=apart
+            )
+            # What was taken out of use since, whichever marker a session sees, makes room for the next nearest.
+            since = {name for name in found.memories if self.state.memory.row(name).status == "quarantined"}
+            if since <= apart:
+                break
+            apart |= since
         with self._counting:
             self._looked, self._far = self._looked + (found.read_to > 0), self._far + found.is_far
-        # What has been taken out of use since is no longer put in, whichever marker a session sees.
-        in_use = tuple(name for name in found.memories if self.state.memory.row(name).status != "quarantined")
-        note = self._note(event.marker, in_use, layout.form)
+        # Principles and strategies are there all the same: nothing takes their place.
+        note = self._note(event.marker, tuple(name for name in found.memories if name not in apart), layout.form)
         near = dict(zip(found.memories, found.similarities, strict=True))
         return msgspec.structs.replace(
             event,

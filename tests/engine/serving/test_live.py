@@ -366,6 +366,7 @@ def test_what_is_taken_out_of_use_while_a_run_is_served_goes_into_no_new_turn(se
     assert live.memory(first.opened.memories[0]).item.status == "quarantined"
     after = asyncio.run(asked(live, QUESTION, QUESTION))
     assert after.notes[0] == first.notes[0] and not {*after.opened.memories} & {*first.opened.memories}
+    assert after.opened.memories, "the next nearest take their places"
     asyncio.run(live.curate(first.opened.memories[0], action="release", reason="", by="me"))
     assert first.opened.memories[0] in live.prepare(said(QUESTION), "chat").opened.memories
     with pytest.raises(UsageError, match="nothing with the id"):

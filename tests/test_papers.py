@@ -308,6 +308,16 @@ def test_every_script_module_and_file_that_is_named_exists() -> None:
             assert path.exists() or path in papers, f"{paper}: a link to {link}, which does not exist"
 
 
+def test_every_file_in_the_table_of_a_folder_is_there() -> None:
+    seen = 0
+    for paper in ROOT.glob("engine/*/README.md"):
+        for cell in re.findall(r"^\| (`[^|]*)\|", paper.read_text(encoding="utf-8"), re.MULTILINE):
+            for name in re.findall(r"`([\w/]+\.py)`", cell):
+                assert (paper.parent / name).is_file(), f"{paper.relative_to(ROOT)}: no file {name}"
+                seen += 1
+    assert seen > 100
+
+
 def test_the_tables_of_projections_and_of_entry_points_leave_none_out() -> None:
     projections = (ROOT / "projections" / "README.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(\w+)` \|", projections, re.MULTILINE)) >= set(State.__annotations__)

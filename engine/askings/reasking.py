@@ -9,7 +9,7 @@ Rules
       after a kill. So that the next one knows what to name, each asking first records, in the separate log, which verb
       asks and where the part before it ends.
     - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
-    - The model is the one that answered in the run.
+    - The model is the one that answered in the run, and the judge the run's, but for `rejudge`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class Again(NamedTuple):
 
 
 def models_again(world: World, started: v.RunStarted, execution: Model | None, judge: Model | None) -> Models:
-    """Return the models of a run, or those given in their place. Raises `UsageError` if another learner is given."""
+    """Return the models of a run, or those given in their place. Raises `UsageError` if another learner or judge is
+    given."""
     config = world.setting.config
     models = Models(
         execution or open_model(config.execution, "execution"),
@@ -79,6 +80,11 @@ def models_again(world: World, started: v.RunStarted, execution: Model | None, j
         raise UsageError(
             f"{models.execution.name} is not the model that answered, {started.execution_model}: answers of two models "
             "say nothing about a memory. `mage-es upgrade` tests what was learned for another model."
+        )
+    if judge is not None and judge.name != config.judge:
+        raise UsageError(
+            f"{judge.name} is not the judge of the run{f', {config.judge}' if config.judge else ', which has none'}: "
+            "verdicts of two judges say nothing about a memory. `mage-es rejudge` asks another judge about all answers."
         )
     return models
 

@@ -163,8 +163,8 @@ async def abisect(
 
     Raises:
         UsageError: Neither or both of metric and question are given, or it does not exist; a marker does not belong to
-        a closed iteration, or has no value. For a question: questions are episodes, `execution` is not the run's own
-        model, or dollars are limited and it has no price.
+        a closed iteration, or has no value. For a question: questions are episodes, `execution` or `judge` is not the
+        run's own, or dollars are limited and it has no price.
         PrerequisiteError: The run's world is missing, the model cannot be reached, or an answer has no verdict.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """

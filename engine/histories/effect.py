@@ -77,7 +77,7 @@ async def aeffect(
     Raises:
         UsageError: The tasks are episodes; more than one of them is given, it does not exist, or it is not text in a
         prompt (a tool, a recipe).
-        With `reask`: `execution` is not the run's own model, or dollars are limited and it has no price.
+        With `reask`: `execution` or `judge` is not the run's own, or dollars are limited and it has no price.
         PrerequisiteError: The run's world is missing, or the model cannot be reached.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """

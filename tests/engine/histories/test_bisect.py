@@ -284,6 +284,8 @@ def test_what_cannot_be_searched_is_refused_with_what_can(run: Run) -> None:
         bisect(run, question=question, good="seq:9")
     with pytest.raises(UsageError, match="not the model that answered, builtin/analogist"):
         bisect(run, question=question, execution=Other("", ""))
+    with pytest.raises(UsageError, match="builtin/copier is not the judge of the run"):
+        bisect(run, question=question, judge=Other("", ""))
     assert first_event(LogReader(run.log_path)).execution_model == "builtin/analogist"
 
 

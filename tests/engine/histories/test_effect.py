@@ -189,6 +189,8 @@ def test_what_cannot_be_measured_is_refused_with_what_can(run: Run) -> None:
 
     with pytest.raises(UsageError, match="not the model that answered, builtin/analogist"):
         effect(run, reask=True, execution=Other())
+    with pytest.raises(UsageError, match=r"builtin/copier is not the judge of the run, which has none.*rejudge"):
+        effect(run, reask=True, judge=Other())
     with pytest.raises(UsageError, match="give only one of memory, kind and task type"):
         effect(run, kind="principle", memory="abcd")
     with pytest.raises(UsageError, match=r"no memory of the kind 'principal'.*principle"):

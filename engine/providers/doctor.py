@@ -23,9 +23,9 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.agents.skill_discovery import ontology_brief
+from mage_es.engine.agents.skill_discovery import TEMPLATES, ontology_brief
 from mage_es.engine.benchmarks.registry import title, with_own_models
-from mage_es.engine.briefs import OntologyReply, TaskTypesReply
+from mage_es.engine.briefs import FailureBrief, FailureCase, OntologyReply, TaskTypesReply
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.registry import metered, open_embedder
 from mage_es.engine.models.registry import open_model
@@ -33,7 +33,9 @@ from mage_es.engine.models.retrying import DEFAULT_RETRIES
 from mage_es.engine.providers.estimate import estimate
 from mage_es.engine.providers.llamacpp import LlamaCpp
 from mage_es.engine.providers.served import ServedModel, trial_cost
+from mage_es.engine.rules.briefing import Detail, case_for_teacher, fitted
 from mage_es.engine.rules.task_types import BATCH, task_types_brief
+from mage_es.engine.rules.writings import CORRECTIONS, ONTOLOGY, STRATEGIES, writings
 from mage_es.engine.run.directory import FLOOR_MIB, age, list_runs
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import World
@@ -50,6 +52,7 @@ from mage_es.engine.verbs.data import DataReport, check, tasks_of
 from mage_es.engine.verbs.preflight import asks_guidance, first_request
 from mage_es.events.errors import MageError
 from mage_es.events.vocabulary import Tier
+from mage_es.projections.graph import GENERAL
 
 DISTRIBUTION = "mage-es"
 FALLBACK = "wordmath"
@@ -257,8 +260,26 @@ def _guiding(world: World, evolution: Sequence[Question]) -> FirstPrompt:
         questions, _ = task_types_brief(setting, name, evolution[:BATCH], {}, "")
         return _typed(typed_request("task_types_v1", questions, TaskTypesReply), TaskTypesReply)
     typed = list(zip(evolution, world.typing.types_of(evolution, {}), strict=True))
-    brief, _ = ontology_brief(setting, name, setting.task_types, typed)
-    return _typed(typed_request("ontology_v1", brief, OntologyReply), OntologyReply)
+    if ONTOLOGY in (wanted := writings(setting, types=len(setting.task_types))):
+        brief, _ = ontology_brief(setting, name, setting.task_types, typed)
+        return _typed(typed_request("ontology_v1", brief, OntologyReply), OntologyReply)
+    # Where nothing reads skills a run asks about failures alone. Here it is as if the learner had said nothing.
+    task_type = typed[0][1]
+    missed = [question for question, of in typed if of == task_type][: setting.config.failure_memories_per_target]
+
+    def failures(detail: Detail) -> FailureBrief:
+        cases = (msgspec.structs.asdict(case_for_teacher(setting, question, detail)) for question in missed)
+        return FailureBrief(
+            task_type=task_type,
+            skill=GENERAL,
+            cases=tuple(FailureCase(**case) for case in cases),
+            wants_strategy=STRATEGIES in wanted,
+            limit=len(missed) if CORRECTIONS in wanted else 0,
+        )
+
+    template, form = TEMPLATES[FailureBrief]
+    about_failures, _ = fitted(setting, 0, template, task_type, failures)
+    return _typed(typed_request(template, about_failures, form), form)
 
 
 def _typed(request: Request, form: type[Any]) -> FirstPrompt:

@@ -268,6 +268,14 @@ def test_the_trial_is_the_benchmarks_own_first_prompt_for_each_tier() -> None:
     assert elsewhere["execution"][0].request.system == first.request.system
 
 
+def test_guidance_is_tried_by_a_prompt_that_the_run_asks() -> None:
+    config = with_own_models(Config(benchmark="wordmath", skill_splitting=False))
+    (guidance,) = first_prompts(config, world := tasks_of(config, None))["guidance"]
+    first = world.questions[world.setting.evolution[0]].question
+    assert first in guidance.request.prompt and '"brief":"failure_memories"' in guidance.request.prompt
+    assert guidance.read('{"memories": []}') == "a FailureReply"
+
+
 def test_nobody_at_the_address_is_told_at_once() -> None:
     with hostile(healthy) as url:
         pass

@@ -36,7 +36,7 @@ _ASKING = frozenset(("explore", "evaluate", "snapshot", "form", "exam"))
 class TimeLeft:
     """The time left in an evolution or an exam, extrapolated from its progress since its first question. Nothing is
     said within `ENOUGH` seconds, nor in an evolution before an iteration has ended: how many questions a phase asks
-    shows only when it begins, and the opening asks others."""
+    shows only when it begins, and the opening asks others. The only iteration asks all anchors, as the opening did."""
 
     def __init__(self) -> None:
         self._work = ("", False)
@@ -49,15 +49,18 @@ class TimeLeft:
         work = (note.run_id, is_exam)
         if work != self._work:  # a ring has many runs, each with an exam
             self._work, self._start, self._sizes = work, None, {}
+        is_first = self._start is None or note.iteration == self._start[2]
+        is_only = is_first and note.iteration + 1 == note.iterations
+        if note.phase in _ASKING:
+            self._sizes[note.phase] = max(note.total, self._sizes.get(note.phase, 0) if is_only else 0)
         if note.iteration < 0 and not is_exam:
             return None
-        if note.phase in _ASKING:
-            self._sizes[note.phase] = note.total
         far = self._fraction(note)
         if self._start is None:
             self._start = (now, far, note.iteration)
-        began, at, first = self._start
-        is_seen = now - began >= ENOUGH and (is_exam or note.iteration > first)
+        began, at, _ = self._start
+        is_known = is_exam or not is_first or (is_only and "snapshot" in self._sizes)
+        is_seen = now - began >= ENOUGH and is_known
         if not is_seen or far - at < 0.01 or far >= 1:
             return None
         return (now - began) * (1 - far) / (far - at)

@@ -79,6 +79,19 @@ def test_nothing_is_said_of_the_time_left_in_the_first_minute_nor_in_the_first_i
         assert quick.seconds_left(replaced(iteration=-1, phase="exam", done=done), now=now) is None
 
 
+def test_a_run_of_one_iteration_says_how_long_its_questions_and_then_all_anchors_take() -> None:
+    one, estimate = {"iteration": 0, "iterations": 1}, TimeLeft()
+    assert estimate.seconds_left(replaced(iteration=-1, iterations=1, phase="snapshot", done=50), now=0.0) is None
+    assert estimate.seconds_left(replaced(**one, done=0), now=100.0) is None
+    assert estimate.seconds_left(replaced(**one, done=20), now=100.0 + ENOUGH - 1) is None
+    assert estimate.seconds_left(replaced(**one, done=50), now=200.0) == pytest.approx(300.0)
+    anchors = replaced(**one, phase="snapshot", done=10, total=25)
+    assert estimate.seconds_left(anchors, now=320.0) == pytest.approx(180.0), "the guard's come first"
+    resumed = TimeLeft()
+    for done, now in ((0, 0.0), (50, 100.0)):
+        assert resumed.seconds_left(replaced(**one, done=done), now=now) is None, "of how many, with the anchors?"
+
+
 def test_anchors_are_work_as_well() -> None:
     estimate = TimeLeft()
     assert estimate.seconds_left(replaced(iteration=0, phase="plan", done=0, total=0), now=60.0) is None

@@ -85,7 +85,8 @@ def test_a_flip_that_is_not_the_first_is_not_called_so_and_is_not_among_the_othe
         run_id="r", metric="", question="q", moments=moments, flips=flips, before="iter-3", after="iter-4"
     )
     assert _flipped(report) == (
-        "q is wrong at iter-3 and right at iter-4. It is one of 3 flips that are known: others are by iter-1, iter-2."
+        "q is wrong at iter-3 and right at iter-4. It is one of 3 flips that are known: others are by iter-1, iter-2. "
+        "It is not the first, but the one that took the fewest prompts: `Next` leads to the first."
     )
     first = ("bisect", "r", "--question", "q", "--good", "start", "--bad", "iter-1")
     assert next(_ahead(report)) == first

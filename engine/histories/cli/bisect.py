@@ -141,7 +141,10 @@ def _flipped(report: BisectReport) -> str:
         f"{report.question} is {_right(first.value)} at {report.before} and {_right(last.value)} at {report.after}."
     )
     if others := [marker for marker in report.flips if marker != report.after]:
-        return f"{flipped} It is one of {len(report.flips)} flips that are known: others are by {', '.join(others)}."
+        known = f"{flipped} It is one of {len(report.flips)} flips that are known: others are by {', '.join(others)}."
+        if report.flips[0] == report.after:
+            return known
+        return f"{known} It is not the first, but the one that took the fewest prompts: `Next` leads to the first."
     is_known = all(each.value is not None for each in report.moments)
     return f"{flipped} It is the only flip." if is_known else f"{flipped} Where it was not asked there can be others."
 

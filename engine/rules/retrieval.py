@@ -29,7 +29,7 @@ Rules
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from heapq import merge
-from itertools import chain, count, islice
+from itertools import chain, count, islice, takewhile
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -166,18 +166,57 @@ class Candidates:
         # Unit vectors, so this is the cosine.
         cosine = rows.vectors @ query.vector
         similarity = self._metric.similarity(rows, query.vector) if self._metric else cosine
-        up_to_date = since(memory, task_type) if terms.is_measured else Since()
         in_doubt = doubted(memory, task_type).keys() - {query.client}
         strategies = list[int]()
         if not terms.strategy_floor and task_type == query.task_type:
             near = _strategies(rows, cosine, query, terms)
             strategies = [row for row in near if memory.row(rows.ids[row]).origin.by not in in_doubt]
+        least = terms.least_similarity
         if task_type in query.others and similarity is cosine:
             # Of these types only cases are shown, and none below the floor: most have none near.
-            terms = terms._replace(least_similarity=max(terms.least_similarity, terms.floor))
+            least = max(least, terms.floor)
         most = max(_DIVERSE_POOL, terms.bundle)
-        eligible = _eligible(memory, rows, cosine, similarity, query, terms, most, up_to_date, in_doubt)
+        ranked = _best_first(similarity, most)
+        if similarity is cosine:
+            ranked = takewhile(lambda row: cosine[row] >= least, ranked)
+        eligible = filter(self._may_get(rows, task_type, cosine, least, in_doubt), ranked)
         return Pool(rows, cosine, similarity, strategies, islice(eligible, most))
+
+    def _may_get(
+        self, rows: Slice, task_type: str, cosine: Vector, least: float, in_doubt: Collection[str]
+    ) -> Callable[[int], bool]:
+        """Return what says of a row whether the query may get it: neither the question's own memories, cases out of
+        date, outvoted or of clients in doubt, nor what has less than the `least` cosine."""
+        memory, query, terms = self._memory, self.query, self._terms
+        up_to_date, left_out = Since(), query.apart
+        if terms.is_measured:
+            up_to_date, left_out = since(memory, task_type), left_out | outvoted(memory, for_anchors=query.is_anchor)
+        if query.is_anchor:
+            left_out |= of_anchors(rows)
+        own_text = normal_form(query.question) if terms.exclude_self else ""
+        has_changed = up_to_date != Since()
+        is_looked_at = bool(in_doubt or terms.is_reasoned or has_changed)
+
+        def may_get(row: int) -> bool:
+            is_strategy = not is_case(rows, row)
+            if rows.ids[row] in left_out and not is_strategy:
+                return False
+            # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
+            if is_strategy and not terms.strategy_floor:
+                return False
+            if cosine[row] < (max(least, terms.strategy_floor) if is_strategy else least):
+                return False
+            if terms.exclude_self and rows.question_ids[row] == query.question_id:
+                return False
+            if is_looked_at:
+                case = memory.row(rows.ids[row])
+                if has_changed and not is_strategy and up_to_date.is_outdated(memory.taught(case), case.answer):
+                    return False
+                if case.origin.by in in_doubt or (terms.is_reasoned and not is_strategy and not shows_how(case)):
+                    return False
+            return own_text == "" or normal_form(memory.question_of(rows.ids[row])) != own_text
+
+        return may_get
 
     @cached_property
     def _metric(self) -> Metric | None:
@@ -336,57 +375,16 @@ def _diverse(pool: Pool, nearest: list[int], count: int) -> list[int]:
     return [rows[place] for place in chosen]
 
 
-def _eligible(
-    memory: Memory,
-    rows: Slice,
-    cosine: Vector,
-    similarity: Vector,
-    query: Query,
-    terms: Terms,
-    count: int,
-    up_to_date: Since,
-    in_doubt: Collection[str],
-) -> Iterator[int]:
-    """Yield row numbers, best first, without the question's own memories, cases out of date, outvoted or of clients in
-    doubt, and those below its floor."""
-    left_out = query.apart
-    if terms.is_measured:
-        left_out |= outvoted(memory, for_anchors=query.is_anchor)
-    if query.is_anchor:
-        left_out |= of_anchors(rows)
-    # The best rows, in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
-    own_text = normal_form(query.question) if terms.exclude_self else ""
-    has_changed = up_to_date != Since()
-    is_looked_at = bool(in_doubt or terms.is_reasoned or has_changed)
-    yielded: set[int] = set()
-    wanted = count + 8
+def _best_first(similarity: Vector, count: int) -> Iterator[int]:
+    """Yield row numbers by descending similarity, in steps that grow fourfold: filters leave out few of those
+    wanted, and sorting a whole slice costs far more."""
+    yielded, wanted = set[int](), count + 8
     while True:
         for row in _top(similarity, wanted):
-            if row in yielded:
-                continue
-            yielded.add(row)
-            if similarity is cosine and cosine[row] < terms.least_similarity:
-                return  # and so is every row after it
-            is_strategy = not is_case(rows, row)
-            if rows.ids[row] in left_out and not is_strategy:
-                continue
-            # Unless the run has a floor of its own, strategies do not compete with the others; see `_strategies`.
-            if is_strategy and not terms.strategy_floor:
-                continue
-            floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
-            if cosine[row] < floor:
-                continue
-            if terms.exclude_self and rows.question_ids[row] == query.question_id:
-                continue
-            if is_looked_at:
-                case = memory.row(rows.ids[row])
-                if has_changed and not is_strategy and up_to_date.is_outdated(memory.taught(case), case.answer):
-                    continue
-                if case.origin.by in in_doubt or (terms.is_reasoned and not is_strategy and not shows_how(case)):
-                    continue
-            if own_text == "" or normal_form(memory.question_of(rows.ids[row])) != own_text:
+            if row not in yielded:
+                yielded.add(row)
                 yield row
-        if wanted >= len(rows.ids):
+        if wanted >= len(similarity):
             return
         wanted *= 4
 

@@ -27,7 +27,7 @@ Rules
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from heapq import merge
 from itertools import chain, count, islice, takewhile
 from operator import itemgetter
@@ -113,13 +113,21 @@ Quotas = tuple[int, int]
 
 class Pool:
     """A slice, the cosine of each of its rows, the similarity by which they are ranked, and as row numbers, best first,
-    the type strategies that a query gets and, each looked up when it is asked for, the other rows that it may get."""
+    the type strategies that a query gets and, each looked up when it is asked for, the other rows that it may get:
+    `most` of those that are `eligible`, best first by any similarity."""
 
     def __init__(
-        self, rows: Slice, cosine: Vector, similarity: Vector, strategies: Sequence[int], eligible: Iterator[int]
+        self,
+        rows: Slice,
+        cosine: Vector,
+        similarity: Vector,
+        strategies: Sequence[int],
+        eligible: Callable[[Vector], Iterator[int]],
+        most: int,
     ) -> None:
         self.rows, self.cosine, self.similarity, self.strategies = rows, cosine, similarity, strategies
-        self._eligible, self._found = eligible, list[int]()
+        self._by_cosine = eligible(cosine)
+        self._eligible, self._found = islice(eligible(similarity), most), list[int]()
 
     def found(self) -> Iterator[int]:
         """Yield the rows that the query may get besides strategies; several may go through them at once."""
@@ -134,6 +142,12 @@ class Pool:
     def nearest(self) -> list[int]:
         """All of them: strategies first, and last what may have been solved by chance."""
         return [*self.strategies, *sorted(self.found(), key=lambda row: self.rows.kinds[row] == GUESS)]
+
+    @cached_property
+    def nearest_case(self) -> float:
+        """The cosine of the nearest case, -1 if there is none."""
+        rows = self.found() if self.similarity is self.cosine else self._by_cosine
+        return next((float(self.cosine[row]) for row in rows if is_case(self.rows, row)), -1.0)
 
 
 NEAREST = "nearest"
@@ -162,7 +176,7 @@ class Candidates:
         memory, query, terms = self._memory, self.query, self._terms
         if not rows.ids:
             nothing = np.zeros(0, dtype=np.float32)
-            return Pool(rows, nothing, nothing, (), iter(()))
+            return Pool(rows, nothing, nothing, (), lambda by: iter(()), 0)
         # Unit vectors, so this is the cosine.
         cosine = rows.vectors @ query.vector
         similarity = self._metric.similarity(rows, query.vector) if self._metric else cosine
@@ -175,12 +189,13 @@ class Candidates:
         if task_type in query.others and similarity is cosine:
             # Of these types only cases are shown, and none below the floor: most have none near.
             least = max(least, terms.floor)
-        most = max(_DIVERSE_POOL, terms.bundle)
-        ranked = _best_first(similarity, most)
-        if similarity is cosine:
-            ranked = takewhile(lambda row: cosine[row] >= least, ranked)
-        eligible = filter(self._may_get(rows, task_type, cosine, least, in_doubt), ranked)
-        return Pool(rows, cosine, similarity, strategies, islice(eligible, most))
+        most, may_get = max(_DIVERSE_POOL, terms.bundle), self._may_get(rows, task_type, cosine, least, in_doubt)
+
+        def eligible(by: Vector) -> Iterator[int]:
+            ranked = _best_first(by, most)
+            return filter(may_get, takewhile(lambda row: cosine[row] >= least, ranked) if by is cosine else ranked)
+
+        return Pool(rows, cosine, similarity, strategies, eligible, most)
 
     def _may_get(
         self, rows: Slice, task_type: str, cosine: Vector, least: float, in_doubt: Collection[str]
@@ -233,11 +248,7 @@ class Candidates:
 
     def nearest(self) -> float:
         """Return the cosine of the nearest memory of a case, -1 if there is none."""
-        pools = chain.from_iterable(map(self._searched, get_args(Index)))
-        cases = ((pool, filter(partial(is_case, pool.rows), pool.found())) for pool in pools)
-        # By the cosine the first is the nearest.
-        most = None if self._metric else 1
-        return float(max((pool.cosine[row] for pool, rows in cases for row in islice(rows, most)), default=-1.0))
+        return max(pool.nearest_case for index in get_args(Index) for pool in self._searched(index))
 
     def bundle(self, find: Find, most: Quotas) -> Bundle:
         if (find, most) not in self._bundles:

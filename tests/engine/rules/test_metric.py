@@ -249,6 +249,31 @@ def test_a_floor_is_of_the_nearest_case_and_the_metric_chooses_from_all() -> Non
         assert not any(retrieve("nearest", asked, memory, TERMS._replace(bundle=5, floor=near + 0.01)))
 
 
+def test_a_case_that_the_metric_ranks_far_behind_lets_its_question_in() -> None:
+    wordings, draw = 24, np.random.default_rng(7)
+
+    def worded(wording: int, topic: int) -> np.ndarray:
+        vector = draw.normal(scale=0.1, size=wordings + TOPICS)
+        vector[wording] += 1.0
+        vector[wordings + topic % TOPICS] += 0.5
+        return unit(*vector)
+
+    # Each wording has cases of all topics but one.
+    places = [(wording, wording + step) for step in range(TOPICS - 1) for wording in range(wordings)]
+    memory = memory_of(
+        *(
+            remembered(f"{at:03}", worded(*place), ordinal=at, question=f"case {at}", answer=f"{place[1] % TOPICS}")
+            for at, place in enumerate(places)
+        )
+    )
+    for wording in range(wordings):
+        asked = Query(worded(wording, wording - 1), "t", "asked", "What is asked?", 0)
+        near = float((memory.slice("success", "t").vectors @ asked.vector).max()) - 1e-6
+        served = retrieve("nearest", asked, memory, TERMS._replace(floor=near))
+        assert served.ids and served == retrieve("nearest", asked, memory, TERMS)
+        assert not any(retrieve("nearest", asked, memory, TERMS._replace(floor=near + 0.01)))
+
+
 def test_only_labels_and_short_answers_have_a_metric_and_not_where_the_cosine_or_quotas_are_asked_for() -> None:
     def is_measured(config: Config, **changes: bool) -> bool:
         return Setting(config, (), (), (), ("t",), "", **changes).terms.is_measured

@@ -15,7 +15,8 @@ Rules
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache, partial
 from itertools import islice, product
 from typing import NamedTuple
 
@@ -135,12 +136,14 @@ def _apart(
     anchor_count = min(anchors, int(ANCHOR_SHARE * len(evolution)))
     order = shuffled(evolution, seed, purpose="split.evolution")
     common, seen = _common(order), past.evolution | past.held_out
+    # Most texts are compared more than once, and to find their shingles takes longest.
+    shingles = cache(partial(compared, common=common))
     # What may have been learned from goes first. The exam chooses next, then the guard; evolution gets the rest: where
     # texts are alike, the one to learn from is dropped.
-    before, taken = _Taken(common), _Taken(common)
+    before, taken = _Taken(shingles), _Taken(shingles)
     if past.evolution:
         asked = [*test, *(q for q in order if q.id not in past.evolution)]
-        among = {piece for question in asked for piece in compared(question.question, common)}
+        among = {piece for question in asked for piece in shingles(question.question)}
         before.take((q for q in order if q.id in past.evolution), among)
     examinable = [*shuffled(test, seed, purpose="split.held_out"), *(q for q in order if q.id in past.held_out)]
     unlearned = before.first(examinable, len(examinable), reserve=False)
@@ -210,10 +213,10 @@ def _examined(groups: Sequence[Sequence[Question]]) -> list[Sequence[Question]]:
 
 
 class _Taken:
-    """The texts that earlier splits hold, by normal form and by shingles that are not common."""
+    """The texts that earlier splits hold, by normal form and by their `shingles`, those that are not common."""
 
-    def __init__(self, common: frozenset[str]) -> None:
-        self._common = common
+    def __init__(self, shingles: Callable[[str], Sequence[str]]) -> None:
+        self._shingles = shingles
         self.repeats: dict[str, Repeat] = {}
         self._names: list[str] = []
         self._texts: dict[str, str] = {}
@@ -237,7 +240,7 @@ class _Taken:
         """Take the texts of questions; `among` are the shingles of all that will be compared with them, if known."""
         for question in questions:
             self._texts[normalise(question.question)] = question.id
-            pieces = frozenset(compared(question.question, self._common))
+            pieces = frozenset(self._shingles(question.question))
             # Nothing is near a question that has too few of its shingles in any of these.
             if among is None or len(pieces.intersection(among)) >= NEAR_DUPLICATE * len(pieces):
                 self._names.append(question.id)
@@ -250,7 +253,7 @@ class _Taken:
         # Equal texts are reported separately from near ones, and are much cheaper to find.
         if other := self._texts.get(normalise(question.question)):
             return Repeat(question.id, other, nearly=False)
-        near = sorted(self._index.near(compared(question.question, self._common)))
+        near = sorted(self._index.near(self._shingles(question.question)))
         return Repeat(question.id, self._names[near[0]], nearly=True) if near else None
 
 

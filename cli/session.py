@@ -53,11 +53,11 @@ def watched(
             yield settings.runtime(progress.observe, interrupts.asked)
     except Interrupted:
         raise
-    except Exception as error:
+    except Exception as error:  # whatever ended the work, it can be resumed
         if progress.run_id:
             error.add_note(way_back())
         raise
-    except BaseException:
+    except BaseException:  # a second Ctrl-C, whose notes nothing prints
         if progress.run_id:
             out.say(way_back())
         raise

@@ -144,7 +144,7 @@ async def _asked_again(name: str, count: int, drawn: Sequence[RebuiltCall], give
     replies = await asyncio.gather(*map(ask, drawn))
     closing: Any = getattr(model, "aclose", None)
     if closing and name not in given:
-        with suppress(Exception):
+        with suppress(Exception):  # whatever a client fails at when it is closed, its replies are here
             if isawaitable(closed := closing()):
                 await closed
     pairs = [(each, reply) for each, reply in zip(drawn, replies, strict=True) if reply is not None]

@@ -137,7 +137,7 @@ def _marks(task: Question, answer: str) -> float:
     generator, entry = _dataset(task.benchmark, 0), json.loads(task.meta["entry"])
     try:
         return float(generator.score_answer(answer, entry))
-    except Exception:  # some raise for an answer in another form
+    except Exception:  # some raise, in ways of their own, for an answer in another form, which is wrong
         return 0.0
 
 

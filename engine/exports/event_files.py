@@ -77,7 +77,7 @@ def new_folder(path: Path) -> Iterator[None]:
     path.mkdir(parents=True, exist_ok=True)
     try:
         yield
-    except BaseException:
+    except BaseException:  # also Ctrl-C
         shutil.rmtree(path)
         raise
 

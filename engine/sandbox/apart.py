@@ -75,7 +75,7 @@ class Apart:
             place = self._free()
             try:
                 said = place.ask(values, self.seconds)
-            except BaseException:
+            except BaseException:  # also Ctrl-C: a process in the middle of a call would answer the next one with it
                 self._all.discard(place)
                 place.end()
                 raise

@@ -109,7 +109,7 @@ def action_in(environment: Environment, reply: str) -> str | None:
         return environment.parse(reply)
     except MageError:
         raise
-    except Exception:  # nothing that a model writes stops a run
+    except Exception:  # nothing that a model writes stops a run: it is recorded as no action
         return None
 
 

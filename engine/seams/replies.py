@@ -154,7 +154,7 @@ def _requoted(text: str) -> str:
 def _repaired(text: str) -> Any:
     try:
         value = json_repair.loads(text) if text else None
-    except Exception:  # a library that guesses at whatever a model wrote: its failures must not end a run
+    except Exception:  # a library that guesses at whatever a model wrote: what it fails at is recorded as unreadable
         return None
     # What only looked like an object (`{"a"}` in prose) is repaired to a list.
     return value if isinstance(value, dict if text.startswith("{") else list) else None

@@ -17,6 +17,7 @@ Theory of operation
     have room for an empty file.
 """
 
+import logging
 import threading
 import time
 from collections import deque
@@ -41,6 +42,7 @@ RETRY_S = 5.0
 
 
 _TELLING, _MOSTLY = 50, 0.8
+_logger = logging.getLogger(__name__)
 
 
 class NotRecorded(MageError):
@@ -247,6 +249,7 @@ class Journal:
             self._stop(str(error))
             self._fail(entries, NotRecorded(self.problem))
         except Exception as error:  # the thread must outlive any one entry
+            _logger.exception("%d entries are not recorded", len(entries))
             self._fail(entries, error)
         else:
             for entry, each in zip(entries, decided, strict=True):

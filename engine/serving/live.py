@@ -197,7 +197,7 @@ class LiveRun:
         )
         try:
             return cls(opened, **options)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: the log stays locked until it is closed
             opened.log.close()
             raise
 

@@ -16,6 +16,7 @@ Rules
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -34,7 +35,7 @@ from mage_es.engine.served.tenants import Refused
 from mage_es.engine.serving.door import Guest
 from mage_es.engine.serving.exchange import Asker, Exchange, answer, texts_of
 from mage_es.engine.serving.headers import Headers, passed_back, passed_on, replaced, told_of
-from mage_es.engine.serving.journal import Recording
+from mage_es.engine.serving.journal import NotRecorded, Recording
 from mage_es.engine.serving.live import LiveRun, Prepared, Wish
 from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.refusals import body_of, speaks_anthropic
@@ -58,6 +59,7 @@ _PROBE_EVERY = timedelta(seconds=1)
 _KEPT_ALIVE_S = 4.0
 """Less than the five seconds after which servers close an idle connection, so that none is used as it closes."""
 _THREADS = 4
+_logger = logging.getLogger(__name__)
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -267,7 +269,10 @@ class Proxy:
             live.submit(prepared, recording)
         except UsageError as error:
             recording.fail(Refused(400, str(error)) if task_type else error)
+        except NotRecorded as error:  # which the journal says
+            recording.fail(error)
         except Exception as error:  # whatever it is, the request is sent
+            _logger.exception("A request to %s is sent without new memories", guest.run)
             recording.fail(error)
 
     async def _is_durable(self, recording: Recording, exchange: Exchange) -> bool:

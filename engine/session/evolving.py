@@ -34,7 +34,7 @@ async def author_all(session: Session, iteration: int, assigned: Sequence[Assign
         nonlocal done
         try:
             return await author(session, iteration, assignment)
-        except BaseException as error:
+        except BaseException as error:  # also a cancellation; the first in time is raised below
             failures.append(error)
             raise
         finally:

@@ -83,7 +83,7 @@ async def answer_all(
             batch = [first, *_completed(done)]
             try:
                 record(batch)
-            except BaseException:
+            except BaseException:  # whatever it is, nothing more may be recorded
                 recorder_failed = True
                 raise
             # Only now: what these courses do next must follow from facts that a crash cannot take back.

@@ -353,7 +353,7 @@ class Log:
         try:
             file.sync()
             self._fs.sync_folder(self._layout.wals)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: only what is returned is closed elsewhere
             file.close()
             raise
         return ActiveWal(first, file)

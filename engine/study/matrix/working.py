@@ -234,7 +234,7 @@ def _run(job: Job, desk: Desk, words: tuple[str, ...]) -> int:
                     child.send_signal(signal.SIGINT)
                     passed += 1
                 time.sleep(POLL)
-        except BaseException:
+        except BaseException:  # also Ctrl-C, which the command in its own session does not get
             child.send_signal(signal.SIGINT)
             raise
     return child.returncode

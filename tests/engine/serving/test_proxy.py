@@ -7,7 +7,7 @@ import json
 import re
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -17,6 +17,8 @@ import httpx2
 import openai
 import pytest
 
+from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.seams.embedder import Vectors
 from mage_es.engine.serving.live import LiveRun
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed
@@ -273,6 +275,25 @@ def test_what_is_not_ready_in_time_goes_on_without_memories_and_is_recorded_as_t
         assert reply.status_code == 200 and reply.headers["x-mage-memories"] == "bypassed"
         assert json.loads(server.asked[-1].body) == CHAT
     assert (closed(live)[-1].outcome, closed(live)[-1].status) == ("bypassed", 200)
+
+
+def test_why_a_request_is_sent_without_memories_is_in_what_the_server_prints(
+    server: Upstream, opening: Opening, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Breaking(HashEmbedder):
+        is_broken = False
+
+        def encode(self, texts: Sequence[str]) -> Vectors:
+            if self.is_broken:
+                raise OSError("the index is gone")
+            return super().encode(texts)
+
+    live = opening("broken", embedder=(embedder := Breaking()))
+    with serving({"r": live}, server.url, retrieval_s=PATIENCE_S) as url:
+        embedder.is_broken = True
+        reply = httpx2.post(f"{url}/v1/chat/completions", json=CHAT, timeout=PATIENCE_S)
+    assert reply.status_code == 200 and reply.headers["x-mage-memories"] == "bypassed"
+    assert "sent without new memories" in caplog.text and "the index is gone" in caplog.text
 
 
 def test_on_a_full_disk_earlier_turns_keep_their_notes_and_the_new_one_gets_none(

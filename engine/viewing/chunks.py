@@ -90,10 +90,12 @@ class Viewed:
         self._sizes = _SIZES if whole else {**_SIZES, **_WAITED_FOR}
         self._data_dir, self._benchmark = data_dir, benchmark
         self._lock = threading.Lock()
+        # What is written meanwhile may not have been read: the stamp is of the exams as they were before, and of the
+        # log as it was read, unless it could not be.
+        beside_it = self._beside()
         self._reading = RunReading(run, opened=opened, whole=whole, prices=self._prices, tell=tell)
         self._life, self._reader = self._reading.life, self._reading.reader
-        # What is written meanwhile was not read: the stamp is of the log as it was read, unless it could not be.
-        self.stamp = self._stamp(self._reader.head if self._reader and not self._reading.problem else None)
+        self.stamp = self._stamp(beside_it, self._reader.head if self._reader and not self._reading.problem else None)
         self._types = {name: place for place, name in enumerate(self._life.types())}
         self._others = dict(others_of(self._life.state))
         tables, learned, asked = self._life.tables(), self._life.learned, self._life.asked
@@ -112,26 +114,36 @@ class Viewed:
     @property
     def is_behind(self) -> bool:
         """Whether the run has changed since this object was made."""
-        return self._stamp() != self.stamp
+        return self._stamp(self._beside()) != self.stamp
 
     @property
     def is_private(self) -> bool:
         """Whether subjects' texts are shown, which must not be kept unencrypted anywhere."""
         return self._reader is not None and self._reader.keys is not None
 
-    def _stamp(self, head: Head | None = None) -> str:
-        """Return what identifies the content of a run's log, whose head is read now if not given, and of its exams
-        under way."""
+    def _stamp(self, beside_it: Mapping[str, int | str], head: Head | None = None) -> str:
+        """Return what identifies the content of a run's log, whose head is read now if not given, and of the logs
+        beside it, without exams that are closed."""
         heads: list[object] = [__version__, self._opened, self._whole]
         try:
             if head or self.run.events:
                 heads.append(head or LogReader(self.run.log_path).head)
-            closed = {exam.opened.exam for exam in self._reading.exams if exam.closed}
-            heads += [exam.events for exam in self.run.exams() if exam.path.name not in closed]
-            heads += [self.run.reasked.events]
         except (MageError, OSError) as error:
             heads.append(str(error))
+        closed = {exam.opened.exam for exam in self._reading.exams if exam.closed}
+        heads += [events for name, events in beside_it.items() if name not in closed]
         return hashlib.sha256(repr(heads).encode()).hexdigest()[:16]
+
+    def _beside(self) -> Mapping[str, int | str]:
+        """Return how many events the logs of the exams have, and that of what was asked again, or why that is unknown,
+        by their names."""
+        found = dict[str, int | str]()
+        for part in (*self.run.exams(), self.run.reasked):
+            try:
+                found[part.path.name] = part.events
+            except (MageError, OSError) as error:
+                found[part.path.name] = str(error)
+        return found
 
     def names(self) -> Iterator[str]:
         """Yield the name of every chunk."""

@@ -17,9 +17,11 @@ from mage_es.engine.config import Config
 from mage_es.engine.histories.effect import effect
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.exams import exam_records
+from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import state_of
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.exam import examine
 from mage_es.engine.viewing import chunks, reading
 from mage_es.engine.viewing.askings import DECIDED, SAME
 from mage_es.engine.viewing.chunks import Viewed
@@ -28,7 +30,7 @@ from mage_es.engine.viewing.reading import Windows
 from mage_es.engine.viewing.show import show
 from mage_es.engine.viewing.transcript import CallReport
 from mage_es.engine.worth.memories import report_of
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned
 from tests.engine.conftest import begin
@@ -174,6 +176,22 @@ def test_what_is_written_while_a_run_is_read_leaves_its_page_behind(examined: Ru
 
     viewed = Viewed(run, tell=write)
     assert run.events > before and viewed.is_behind
+    assert not Viewed(run).is_behind
+
+
+def test_what_an_exam_records_while_a_run_is_read_leaves_its_page_behind(examined: Run, tmp_path: Path) -> None:
+    run = Run(examined.id, Path(shutil.copytree(examined.path, tmp_path / examined.id)))
+
+    def take(asked: int) -> None:
+        left = iter(range(asked))
+        with pytest.raises(Interrupted):
+            examine(run, questions=9, runtime=Runtime(workers=1, stop=lambda: next(left, None) is None))
+
+    take(2)
+    *_, exam = run.exams()
+    before, head = exam.events, LogReader(run.log_path).head
+    viewed = Viewed(run, tell=lambda share: take(4) if exam.events == before else None)
+    assert exam.events > before and LogReader(run.log_path).head == head and viewed.is_behind
     assert not Viewed(run).is_behind
 
 

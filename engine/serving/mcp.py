@@ -257,7 +257,7 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
             search_id = opened.inference
             shown.note(opened, closed)
     floor, evidence = run.floor(task_type), evidence_of(state, task_type)
-    if all(cosine < floor for cosine in cosines.values()):
+    if not cosines or max(*cosines.values(), *(pool.nearest_case for pool in pools)) < floor:
         evidence = f"No memory reaches the floor, so probably nothing is known about this. {evidence}".rstrip()
     elif any(pool.similarity is not pool.cosine for pool in pools):
         evidence = f"Ranked by what tells the answers apart, so those below the floor count, too. {evidence}".rstrip()

@@ -31,13 +31,17 @@ class Gain(NamedTuple):
 
 def pair_of(exams: Iterable[ExamRecord], learner: str) -> tuple[str, str] | None:
     """Return the exams of the start and of the newest state that the same models answered, among the run's own. A later
-    exam of an earlier state is not a newer measure of the run. An incomplete one does not count."""
-    whole = [exam for exam in exams if exam.closed and is_own(exam.opened, learner)]
+    exam of an earlier state is not a newer measure of the run. An incomplete one does not count. Of several exams of
+    one state the first of most questions counts: examining until the result is good must change nothing."""
+    whole = sorted(
+        (exam for exam in exams if exam.closed and is_own(exam.opened, learner)),
+        key=lambda exam: (exam.opened.asked, -exam.seq),
+    )
     starts = {_who(exam): exam.opened.exam for exam in whole if exam.opened.marker == "start"}
     later = [exam for exam in whole if exam.opened.marker != "start" and _who(exam) in starts]
     if not later:
         return None
-    newest = max(later, key=lambda exam: (exam.opened.head_seq, exam.seq))
+    newest = max(reversed(later), key=lambda exam: exam.opened.head_seq)
     return starts[_who(newest)], newest.opened.exam
 
 

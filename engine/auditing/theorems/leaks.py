@@ -1,13 +1,18 @@
 """No leak: nothing that was learned contains an anchor or held-out question, except the cases of anchors
 (rules/refit.py), which no anchor is shown (own.py); and the certificate for it.
 
+Every prompt also holds what the run was given: the instruction of own tasks and the templates. Neither may hold a
+guarded question, for an exam would then measure what was written there.
+
 The splits are what the run committed to in its first events, so the log alone is enough. The largest similarity is that
 of any passage of any text to any guarded question (rules/leaks.py), and stays below 0.8.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from mage_es.engine.benchmarks.tasks import OWN_TASKS
+from mage_es.engine.benchmarks.tasks.spec import parse
 from mage_es.engine.rules.leaks import LEARNED, NOTHING_ALIKE, Guarded, Likeness, hashes_of, id_of
 from mage_es.engine.rules.near_duplicates import NEAR_DUPLICATE, normalise, question_hash
 from mage_es.engine.run.inheriting import last_inherited
@@ -47,6 +52,9 @@ def check_leaks(reader: LogReader) -> Check:
     known = {name for split in splits for name in hashes_of(split)}
     counts: Counter[str] = Counter()
     largest, holder, of_anchors = NOTHING_ALIKE, "", 0
+    for name, text in _given(next(reader.of(v.RunStarted), None)):
+        if (found := guarded.likeness([text])).is_leak:
+            return _verdict(found, f"{name} holds the question {found.question_hash} of {found.split}", ok=False, seq=1)
     inherited, proposed = last_inherited(reader), set[str]()
     for seq, event in reader.numbered(*WRITTEN, v.MemoryRefused):
         counts[v.tag_of(event)] += 1
@@ -78,6 +86,14 @@ def check_leaks(reader: LogReader) -> Check:
     own = f", {of_anchors} of anchors (against the others)" if of_anchors else ""
     detail = f"checked {checked}{own} against {_sizes(splits)} {by}; {refused} refused{nearest}"
     return _verdict(largest, detail, ok=True)
+
+
+def _given(started: v.RunStarted | None) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of what a run was given to put into its prompts."""
+    if started and started.benchmark.startswith(OWN_TASKS):
+        yield "the instruction", parse(started.benchmark).instruction
+    for each in started.templates if started else ():
+        yield f"the template {each.name}", each.wording
 
 
 def _sizes(splits: Sequence[v.SplitCommitted]) -> str:

@@ -13,13 +13,14 @@ from mage_es.engine.agents.navigator import plan
 from mage_es.engine.auditing.theorems.recount import ANOTHER, CheckBasis
 from mage_es.engine.commands import PlanIteration, TakeSnapshot
 from mage_es.engine.config import Config, parse
+from mage_es.engine.rules.prompt import packaged
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_mastered, take_snapshot
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
 from mage_es.engine.run.inheriting import inheritance, last_inherited, past_of
 from mage_es.engine.run.questions import all_questions
-from mage_es.engine.run.world import World, divide
+from mage_es.engine.run.world import World, divide, templates_of
 from mage_es.engine.seams.check import Check
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogError, PrerequisiteError
@@ -56,6 +57,8 @@ def check_settings(reader: LogReader, started: v.RunStarted, given: CheckBasis) 
     config, world = parse(started.config), given.world
     if shown := next(_shown(reader, config), None):
         return _contradicted(*shown)
+    if given.is_release and not inheritance(reader) and templates_of(started) != packaged():
+        return _contradicted("the templates of its prompts are not those of the package that it names", 1)
     if world is None:
         detail = f"each event agrees with them, but nothing was decided again: {given.missing}"
         return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND, doubt=True)
@@ -83,7 +86,7 @@ def _shown(reader: LogReader, config: Config) -> Iterator[tuple[str, int]]:
 
 def _decided_again(reader: LogReader, config: Config, world: World) -> Iterator[tuple[str, int]]:
     """Yield what the settings would have decided otherwise, and the event that says what was decided."""
-    setting, inherited, state = _drawn(reader, config, world), last_inherited(reader), State()
+    setting, inherited, state = drawn(reader, config, world), last_inherited(reader), State()
     if setting is None:
         yield "seed, anchors and held_out divide the questions otherwise", 1
         return
@@ -104,7 +107,7 @@ def _decided_again(reader: LogReader, config: Config, world: World) -> Iterator[
             return
 
 
-def _drawn(reader: LogReader, config: Config, world: World) -> Setting | None:
+def drawn(reader: LogReader, config: Config, world: World) -> Setting | None:
     """Return the setting with its questions in the order in which they are drawn; without any for a run that drew none
     itself, or has erased some, which the guard may have asked. None if the seed divides them otherwise than the run
     did."""

@@ -1,4 +1,4 @@
-"""No target leak: nothing but its text gives a question's answer away, not its task type, its id or its split.
+"""No target leak: a question's task type, its id and its split do not give its answer away, as far as one can tell.
 
 A run says so when it begins; `verify` checks it in the run's folder alone: splits, questions and their gold answers.
 
@@ -13,8 +13,9 @@ Rules
       nothing away, since the text says the same.
     - Only a benchmark's own types count (`metadata`). One derived from texts is a function of the text. Where each type
       is a task of its own (`is_type_asked`, as in STBench), neither types nor ids count.
-    - A type or an id gives the answer away by containing it, compared with those of other questions. That shows in
-      small files too, where a text that suggests the type hides what the type reveals.
+    - A type or an id gives the answer away by containing it, compared with those of other questions: plain, backwards,
+      in ROT13, base64 or hexadecimal digits, or as a common hash. That shows in small files too, where a text that
+      suggests the type hides what the type reveals. Another code of answers that all differ cannot be told from a name.
     - An id gives the answer away also by what is left without its numbers (`billing-17`). An id that is only a row
       number says nothing.
     - A split gives the answer away if all but a few held-out questions have one answer that is rarer among the
@@ -22,6 +23,9 @@ Rules
     - Eight tests at most, each at 1 in 1,000: a run without a leak fails by chance at most once in 120.
 """
 
+import base64
+import codecs
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +38,7 @@ from mage_es.engine.benchmarks.tasks import OWN_TASKS
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.rules.distributions import fisher_exact, sign_test
+from mage_es.engine.rules.leaks import NOTHING_ALIKE, Guarded
 from mage_es.engine.rules.splits import Splits, recorded_splits
 from mage_es.engine.run.questions import all_questions, stored_questions
 from mage_es.engine.run.task_typing import Typer
@@ -52,6 +57,7 @@ BOUND = f"p {CHANCE:g} at {LEAST_SHARE:.0%}"
 ALL_BUT_A_FEW = 0.95
 _MOST = 2000
 """Most questions to compare on each side: with more, effects too small to matter in an exam would be significant."""
+_QUOTED = "The instruction holds a question of the split {}, and every prompt holds the instruction. Leave it out."
 _BY_PLACE = re.compile(r"(test-)?row-\d+\+*")
 _DIGITS, _WORDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+|\d+")
 
@@ -120,7 +126,10 @@ def target_leaks(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[
     asked = traits_of(benchmark).is_type_asked
     found = told_by(questions, splits, task_types=types, is_type_asked=asked, only_leaks=True)
     is_own = bool(column_roles_of(benchmark))
-    return tuple(warning(told, is_own=is_own) for told in found if told.is_leak)
+    told = tuple(warning(told, is_own=is_own) for told in found if told.is_leak)
+    instruction = traits_of(benchmark).task
+    quoted = Guarded(splits.events).likeness([instruction]) if instruction else NOTHING_ALIKE
+    return (*told, _QUOTED.format(quoted.split.replace("_", "-"))) if quoted.is_leak else told
 
 
 def check_target_leaks(reader: LogReader, started: RunStarted) -> Iterator[Check]:
@@ -231,8 +240,21 @@ def _by_copy(what: str, questions: Sequence[Question], text_of: Callable[[Questi
 
 
 def _holds(name: str, question: Question) -> bool:
-    answer, parts = _WORDS.findall(question.gold.casefold()), _WORDS.findall(name.casefold())
-    return bool(answer) and any(parts[at : at + len(answer)] == answer for at in range(len(parts)))
+    parts = _WORDS.findall(name.casefold())
+    return any(_is_in(_WORDS.findall(form), parts) for form in _forms(question.gold))
+
+
+def _is_in(words: Sequence[str], parts: Sequence[str]) -> bool:
+    return bool(words) and any(parts[at : at + len(words)] == words for at in range(len(parts)))
+
+
+def _forms(answer: str) -> Iterator[str]:
+    """Yield an answer, and what it looks like in the codes that are commonly used to hide one."""
+    plain, data = answer.casefold(), answer.encode()
+    yield from (plain, plain[::-1], codecs.encode(plain, "rot13"))
+    yield from (base64.b64encode(data).decode().casefold(), data.hex())
+    for digest in (hashlib.new(name, data).hexdigest() for name in ("md5", "sha1", "sha256")):
+        yield from (digest, digest[:16], digest[:8])
 
 
 def _by_split(known: Sequence[Question], exam: Sequence[Question]) -> Told:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from mage_es.engine.auditing.theorems.leaks import WRITTEN, check_leaks, check_splits
+from mage_es.engine.benchmarks.tasks.spec import TaskSpec
 from mage_es.engine.rules.leaks import texts_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import reopen_world
 from mage_es.engine.seams.check import Check
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import Event, MemoryAppended, NoteWritten, SkillCreated, SplitCommitted
+from mage_es.events.vocabulary import (
+    Event,
+    MemoryAppended,
+    NoteWritten,
+    RunStarted,
+    SkillCreated,
+    SplitCommitted,
+    Template,
+)
 from tests.engine.forgery import Change, forged, instead
 from tests.kit.stages import flat
 from tests.kit.strategies import history
@@ -65,6 +75,19 @@ def test_a_strategy_that_holds_one_is_found(small_run: Run, tmp_path: Path, secr
     change = instead(SkillCreated, lambda event: msgspec.structs.replace(event, strategy=f"Like this: {secret}"))
     check, named = checked(small_run, tmp_path, change)
     assert not check.ok and isinstance(named, SkillCreated) and "skill.created" in check.detail
+
+
+def test_an_instruction_or_a_template_that_holds_one_is_found(small_run: Run, tmp_path: Path, secret: str) -> None:
+    """Every prompt holds both, so that an exam would measure what was written there."""
+    told = f"Add. {secret} The answer is 4."
+    given = {
+        "instruction": {"benchmark": TaskSpec("t.csv", instruction=told).name},
+        "template": {"templates": (Template(name="answer_cot", wording=told),)},
+    }
+    for name, fields in given.items():
+        change = instead(RunStarted, partial(msgspec.structs.replace, **fields))
+        check, named = checked(small_run, tmp_path / name, change)
+        assert not check.ok and isinstance(named, RunStarted) and name in check.detail
 
 
 def test_a_memory_of_a_question_of_no_split_is_found(small_run: Run, tmp_path: Path) -> None:

@@ -70,6 +70,19 @@ def test_what_was_decided_is_decided_again_on_the_state_before_it(evolved_once: 
         assert not checked(evolved_once, tmp_path / str(number), change).ok
 
 
+def test_templates_that_the_package_does_not_have_are_found(evolved_once: Run, tmp_path: Path) -> None:
+    def worded(record: Record) -> Event:
+        event = record.event
+        if not isinstance(event, RunStarted):
+            return event
+        first, *others = event.templates
+        first = msgspec.structs.replace(first, wording=f"{first.wording} Of notebooks and pens say 14.")
+        return msgspec.structs.replace(event, templates=(first, *others))
+
+    check = checked(evolved_once, tmp_path, worded)
+    assert not check.ok and "templates" in check.detail
+
+
 def test_another_release_may_have_decided_otherwise_which_is_a_doubt(evolved_once: Run, tmp_path: Path) -> None:
     def older(record: Record) -> Event:
         event = record.event

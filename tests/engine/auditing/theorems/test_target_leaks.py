@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import codecs
+import hashlib
 import random
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -118,6 +121,28 @@ def test_an_id_that_is_named_by_the_label_or_holds_it_is_named() -> None:
     assert leaks(holding, "mine?columns=id:") == set()
 
 
+@pytest.mark.parametrize("field", ["id", "task_type"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        lambda answer: answer[::-1],
+        lambda answer: codecs.encode(answer, "rot13"),
+        lambda answer: base64.b64encode(answer.encode()).decode().rstrip("="),
+        lambda answer: answer.encode().hex(),
+        lambda answer: hashlib.sha256(answer.encode()).hexdigest()[:8],
+    ],
+)
+def test_answers_that_all_differ_are_found_in_a_type_or_an_id_that_holds_them_in_a_common_code(
+    field: str, code: Callable[[str], str]
+) -> None:
+    draw = random.Random(6)
+    rows = [{"question": f"{words(draw)} {k}", "answer": f"{draw.choice(WORDS)} {k + 1000}"} for k in range(60)]
+    coded = [{**row, field: f"{code(row['answer'])}~{k}"} for k, row in enumerate(rows)]
+    assert leaks(coded) == {f"{field.replace('_', ' ')}, which holds it"}
+    turned = [{**row, field: coded[k - 1][field]} for k, row in enumerate(rows)]
+    assert leaks(turned) == set()
+
+
 def test_ids_that_are_places_and_numbers_that_meet_by_chance_are_no_leak() -> None:
     draw = random.Random(3)
     rows = [{"question": f"How many {words(draw)}?", "answer": str(k + 1)} for k in range(100)]
@@ -135,6 +160,16 @@ def test_an_exam_whose_answers_are_all_the_same_is_named_where_those_that_are_le
     assert "The split gives the answer away" in said and "as 'billing'" in said and "Divide the tasks" in said
     balanced = [{**row, "answer": LABELS[k % 2]} for k, row in enumerate(held)]
     assert leaks([*rows, *balanced]) == set()
+
+
+def test_an_instruction_that_quotes_a_question_of_the_exam_is_named_before_the_first_call() -> None:
+    draw, config = random.Random(5), Config(benchmark="mine")
+    rows = [{**labelled(draw, k), "question": f"{words(draw)} {words(draw)} {k}"} for k in range(100)]
+    tasks = given_tasks("mine", rows)
+    quoted = {q.id: q for q in all_questions(tasks)}[divide(config, tasks).held_out[0]]
+    tasks = given_tasks(f"mine?instruction=So: {quoted.question} Answer: {quoted.gold}", rows)
+    [said] = target_leaks(config, tasks, divide(config, tasks))
+    assert "The instruction holds a question of the split held-out" in said
 
 
 REAL = ["finqa", "gsm8k", "hotpotqa", "medqa", "realmath", "webqa", "stbench", "webshop-100", "crafter"]

@@ -31,6 +31,9 @@ How a resumed run continues. It enters the first iteration that is not closed an
 whose mark is in the log returns at once. Any other asks for the same things again, because its requests follow from the
 state that it began with; what the log already has (plans, calls, verdicts) is looked up, not made again. So the only
 work done twice is what was in flight when the process ended.
+
+What `verify` does with it. Each `to_...` makes the command of a phase from the world, the state and guidance's replies
+alone, so the log is enough to make it again (auditing/theorems/learned.py).
 """
 
 from collections.abc import Sequence
@@ -38,10 +41,11 @@ from collections.abc import Sequence
 from mage_es.engine.agents.curator import observed_before
 from mage_es.engine.agents.explorer import choose_tasks
 from mage_es.engine.agents.navigator import briefs_of, latest_failures, navigator_brief
-from mage_es.engine.agents.skill_discovery import assignments, ontology_brief, targets
+from mage_es.engine.agents.skill_discovery import Assignment, assignments, ontology_brief, targets
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.briefs import NavigatorReply, OntologyReply, TaskTypesReply
 from mage_es.engine.commands import (
+    Authored,
     CloseIteration,
     CompletePhase,
     Evolve,
@@ -67,6 +71,7 @@ from mage_es.engine.seams.playing import sightings
 from mage_es.engine.session.beginning import opening, sign
 from mage_es.engine.session.call import TypedCall
 from mage_es.engine.session.evolving import author_all
+from mage_es.engine.session.guiding import Guided
 from mage_es.engine.session.session import Session
 from mage_es.events.vocabulary import Digest, Purpose, TaskTypeCreated
 from mage_es.projections.scores import START
@@ -140,22 +145,9 @@ async def open_run(session: Session) -> None:
     if session.state.seq == 0:
         session.do(opening(session))
         sign(session)
-    if not session.state.progress.is_completed(START, "open") and session.state.graph.skills():
-        new = set(setting.task_types).difference(session.state.graph.task_types())
-        session.do(InduceOntology(() if session.world.typing.is_induced else sorted(new), None))
-    elif not session.state.progress.is_completed(START, "open"):
+    if not session.state.progress.is_completed(START, "open"):
         session.report_progress(START, "open", 0, 0)
-        evolution = [session.world.questions[name] for name in session.world.setting.evolution]
-        induced = await induce_types(session, evolution)
-        types = session.world.typing.types_of(evolution, {each.task_type: each for each in induced if each.examples})
-        typed = list(zip(evolution, types, strict=True))
-        names = [each.task_type for each in induced] or session.world.setting.task_types
-        reply: OntologyReply | None = None
-        if ONTOLOGY in writings(setting, types=len(names)):
-            brief, cut = ontology_brief(setting, title(session.world.benchmark.name), names, typed)
-            call = TypedCall(START, "open", "SkillDiscovery", "ontology_v1", "run", brief, cut)
-            reply, _ = await session.guide(call, OntologyReply)
-        session.do(InduceOntology(session.world.setting.task_types, reply, induced))
+        session.do(await to_induce(session))
     if session.state.progress.closed < setting.first - 1:
         if setting.reproof:
             # The re-proof asks the anchors itself, once it has removed what does harm.
@@ -165,7 +157,26 @@ async def open_run(session: Session) -> None:
         await snapshot(session, setting.first - 1)
 
 
-async def induce_types(session: Session, evolution: Sequence[Question]) -> Sequence[TaskTypeCreated]:
+async def to_induce(at: Guided) -> InduceOntology:
+    """Return the command with the skills and, where the benchmark has none, the task types that guidance names."""
+    world, setting = at.world, at.world.setting
+    if at.state.graph.skills():  # a run that continues another
+        new = set(setting.task_types).difference(at.state.graph.task_types())
+        return InduceOntology(() if world.typing.is_induced else sorted(new), None)
+    evolution = [world.questions[name] for name in setting.evolution]
+    induced = await induce_types(at, evolution)
+    types = world.typing.types_of(evolution, {each.task_type: each for each in induced if each.examples})
+    typed = list(zip(evolution, types, strict=True))
+    names = [each.task_type for each in induced] or setting.task_types
+    reply: OntologyReply | None = None
+    if ONTOLOGY in writings(setting, types=len(names)):
+        brief, cut = ontology_brief(setting, title(world.benchmark.name), names, typed)
+        call = TypedCall(START, "open", "SkillDiscovery", "ontology_v1", "run", brief, cut)
+        reply, _ = await at.guide(call, OntologyReply)
+    return InduceOntology(setting.task_types, reply, induced)
+
+
+async def induce_types(session: Guided, evolution: Sequence[Question]) -> Sequence[TaskTypeCreated]:
     """Return the task types that guidance finds in the texts of questions; none if the benchmark has its own."""
     if not session.world.typing.is_induced:
         return ()
@@ -182,11 +193,15 @@ async def induce_types(session: Session, evolution: Sequence[Question]) -> Seque
 async def plan(session: Session, k: int) -> None:
     if session.state.progress.is_completed(k, "plan"):
         return
-    is_briefed = BRIEFS in writings(session.world.setting, types=len(session.state.graph.task_types()))
-    session.do(PlanIteration(k, await refine(session, k) if is_briefed else None))
+    session.do(await to_plan(session, k))
 
 
-async def refine(session: Session, k: int) -> NavigatorReply | None:
+async def to_plan(at: Guided, k: int) -> PlanIteration:
+    is_briefed = BRIEFS in writings(at.world.setting, types=len(at.state.graph.task_types()))
+    return PlanIteration(k, await refine(at, k) if is_briefed else None)
+
+
+async def refine(session: Guided, k: int) -> NavigatorReply | None:
     """Return what guidance says about each skill of the frontier; None without a frontier, or if the reply cannot be
     read."""
     world, state = session.world, session.state
@@ -264,31 +279,48 @@ def update(session: Session, k: int) -> None:
     if session.state.progress.is_completed(k, "update"):
         return
     session.enter_phase(k, "update")
-    asked = [verdict.question_id for verdict in session.state.progress.verdicts("evaluate")]
-    questions = {name: session.world.questions[name] for name in asked}
-    vectors = session.world.embedder.encode([question.question for question in questions.values()])
-    texts = observed_before(session.world.setting, session.state)
-    observed = dict(zip(texts, session.world.embedder.encode(texts), strict=True)) if texts else {}
-    doubtful = session.world.typing.doubtful(list(questions.values()), session.state.graph.induced_types())
-    session.do(LearnFromAnswers(k, questions, dict(zip(questions, vectors, strict=True)), observed, doubtful))
+    session.do(to_learn(session, k))
     session.report_progress(k, "update", 1, 1)
+
+
+def to_learn(at: Guided, k: int) -> LearnFromAnswers:
+    world, state = at.world, at.state
+    questions = {
+        verdict.question_id: world.questions[verdict.question_id] for verdict in state.progress.verdicts("evaluate")
+    }
+    vectors = world.embedder.encode([question.question for question in questions.values()])
+    texts = observed_before(world.setting, state)
+    observed = dict(zip(texts, world.embedder.encode(texts), strict=True)) if texts else {}
+    doubtful = world.typing.doubtful(list(questions.values()), state.graph.induced_types())
+    return LearnFromAnswers(k, questions, dict(zip(questions, vectors, strict=True)), observed, doubtful)
 
 
 async def evolve(session: Session, k: int) -> None:
     if session.state.progress.is_completed(k, "evolve"):
         return
-    setting = session.world.setting
-    # No guidance prompt can hold a held-out question: this phase is given none.
-    questions = {name: session.world.questions[name] for name in setting.evolution}
-    chosen = targets(setting, session.state, k)
-    assigned = assignments(setting, session.state, k, chosen, questions)
+    assigned = assigned_in(session, k)
     session.report_progress(k, "evolve", 0, len(assigned))
     authored = await author_all(session, k, assigned)
+    session.do(to_evolve(session, k, authored))
+    session.report_progress(k, "evolve", len(assigned), len(assigned))
+
+
+def assigned_in(at: Guided, k: int) -> list[Assignment]:
+    setting = at.world.setting
+    return assignments(setting, at.state, k, targets(setting, at.state, k), _learned_from(at))
+
+
+def to_evolve(at: Guided, k: int, authored: Sequence[Authored]) -> Evolve:
+    questions, embedder = _learned_from(at), at.world.embedder
     # What was written is known only now; `decide` may not call an embedder, so the vectors go into the command.
     texts = sorted({text for item in authored for text in sources_of(item, questions)})
-    vectors = dict(zip(texts, session.world.embedder.encode(texts), strict=True))
-    session.do(Evolve(k, chosen, authored, questions, vectors))
-    session.report_progress(k, "evolve", len(assigned), len(assigned))
+    vectors = dict(zip(texts, embedder.encode(texts), strict=True))
+    return Evolve(k, targets(at.world.setting, at.state, k), authored, questions, vectors)
+
+
+def _learned_from(at: Guided) -> dict[str, Question]:
+    # No guidance prompt can hold a held-out question: EVOLVE is given none.
+    return {name: at.world.questions[name] for name in at.world.setting.evolution}
 
 
 async def snapshot(session: Session, k: int) -> None:
@@ -310,14 +342,18 @@ async def compare(session: Session, k: int) -> None:
                 break
         await try_form(session, k, asked)
         await ask_more(session, k)
-        kept = {name: session.world.questions[name] for name in to_refit(session.world.setting, session.state, k)}
-        vectors = session.world.embedder.encode([question.question for question in kept.values()]) if kept else ()
-        session.do(TakeSnapshot(k, kept, dict(zip(kept, vectors, strict=True))))
+        session.do(to_snapshot(session, k))
         verdict = session.state.scores.verdict(k)
         if verdict.endswith("rollback"):
             session.announce(
                 f"iter-{k}: rolled back by the guard ({verdict.replace('_', ' ')}); what was learned stays."
             )
+
+
+def to_snapshot(at: Guided, k: int) -> TakeSnapshot:
+    kept = {name: at.world.questions[name] for name in to_refit(at.world.setting, at.state, k)}
+    vectors = at.world.embedder.encode([question.question for question in kept.values()]) if kept else ()
+    return TakeSnapshot(k, kept, dict(zip(kept, vectors, strict=True)))
 
 
 async def ask_bare(session: Session, k: int) -> None:

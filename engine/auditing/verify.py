@@ -13,6 +13,7 @@ from mage_es.engine.auditing.theorems.grounds import Ground, grounds_of
 from mage_es.engine.auditing.theorems.growth import check_growth
 from mage_es.engine.auditing.theorems.inference import check_inference
 from mage_es.engine.auditing.theorems.leaks import check_leaks, check_splits
+from mage_es.engine.auditing.theorems.learned import check_learned
 from mage_es.engine.auditing.theorems.log import (
     check_head,
     check_keys,
@@ -162,6 +163,7 @@ def _theorems(
     if started:
         basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), rebuilt=rebuilt)
         yield from _each(check_settings, reader, started, basis_at(basis, started))
+        yield from _each(check_learned, reader, basis_at(basis, started))
         yield from _each(check_scorer, reader, basis)
         yield from _each(check_verdicts, run, reader, basis)
         yield from _each(check_paraphrases, reader, basis)

@@ -13,7 +13,7 @@ Rules
     - Texts of models and data sets enter a prompt only inside JSON strings, where they cannot close a fence.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ from mage_es.engine.seams.replies import Reply, read_reply, schema_of
 from mage_es.engine.session.queueing import Client, call_key
 from mage_es.engine.session.recording import Recorder
 from mage_es.events.vocabulary import BriefCut, Draft, ModelCalled, Phase, Tier
+from mage_es.projections.fold import State
 
 MOST_REPAIRS = 2
 """Most attempts after the first; each is shown what was wrong with the one before."""
@@ -96,21 +97,38 @@ async def complete_typed(
     [agents, SkillDiscovery] Briefs and replies are typed. A bad reply is an event, and a repair is asked for at most
     twice.
     """
-    iteration, phase, agent, template, about, brief, cut, tier = typed_call
+    iteration, phase, about, cut = typed_call.iteration, typed_call.phase, typed_call.about, typed_call.cut
     if cut:
         recorder.do(RecordFacts([Draft(event=cut, iteration=iteration, phase=phase, correlation=about)]))
+
+    async def make(call: Call, move: Ask) -> None:
+        recorder.do(await make_call(call, move, client=client, record=recorder.do))
+
+    return await recorded_typed(recorder.state, typed_call, reply, templates, model=client.name, make=make)
+
+
+async def recorded_typed(
+    state: State,
+    typed_call: TypedCall,
+    reply: type[Reply],
+    templates: Templates,
+    *,
+    model: str,
+    make: Callable[[Call, Ask], Awaitable[None]],
+) -> tuple[Reply | None, str]:
+    """Return the typed reply that a state has on record, and its fact id; `make` is asked for each call it lacks."""
+    iteration, phase, agent, template, about, brief, _, tier = typed_call
     request = typed_request(template, brief, reply, templates)
     first = Ask(about, request, agent=agent, tier=tier, purpose=template, typed=reply)
     asking, fact = typed_reply(first, reply), ""
     move = next(asking)
     while True:
-        call = Call.of(move, iteration, phase, client.name)._replace(sources=questions_in(brief))
-        progress = recorder.state.progress
+        call = Call.of(move, iteration, phase, model)._replace(sources=questions_in(brief))
         # Looked up per attempt, not once: a process may have died between a rejected reply and its repair.
-        if progress.call_at(iteration, call_key(call)) is None:
-            recorder.do(await make_call(call, move, client=client, record=recorder.do))
+        if state.progress.call_at(iteration, call_key(call)) is None:
+            await make(call, move)
         # Read back from the state, so that a new reply and a recorded one take the same path from here.
-        called = progress.call_at(iteration, call_key(call))
+        called = state.progress.call_at(iteration, call_key(call))
         if called is None:
             return None, fact
         fact = Draft(event=called, iteration=iteration, phase=phase).fact_id.hex()

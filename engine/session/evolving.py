@@ -12,6 +12,7 @@ from mage_es.engine.rules.tools import TOOLS_PER_TARGET, example_of, malformed
 from mage_es.engine.sandbox.checking import check_tool
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.session.call import TypedCall
+from mage_es.engine.session.guiding import Guided
 from mage_es.engine.session.queueing import Caller
 from mage_es.engine.session.session import Session
 
@@ -53,7 +54,7 @@ async def author_all(session: Session, iteration: int, assigned: Sequence[Assign
     return [each for each in results if isinstance(each, Authored)]
 
 
-async def author(session: Session, iteration: int, assignment: Assignment) -> Authored:
+async def author(at: Guided, iteration: int, assignment: Assignment) -> Authored:
     """Return the result of an assignment; a recorded reply is not asked for again. Raises what `author_all` raises."""
     task_type, action, brief, idle, cut = assignment
     if brief is None:
@@ -61,7 +62,7 @@ async def author(session: Session, iteration: int, assignment: Assignment) -> Au
     template, form = TEMPLATES[type(brief)]
     typed_call = TypedCall(iteration, "evolve", "SkillDiscovery", template, task_type, brief, cut)
     reply: Any
-    reply, call = await session.guide(typed_call, form)
+    reply, call = await at.guide(typed_call, form)
     if isinstance(reply, ToolsReply) and isinstance(brief, ToolsBrief):
         reply = check_tools(reply, brief)
     cases = brief.cases if isinstance(brief, PrinciplesBrief) else ()

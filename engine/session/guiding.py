@@ -1,16 +1,35 @@
 """Asking the guidance tier for a typed reply; a new run is paused if several in a row cannot be read."""
 
+from typing import Protocol
+
 from mage_es.engine.rules.prompt import Templates
+from mage_es.engine.run.world import World
 from mage_es.engine.seams.replies import Reply
 from mage_es.engine.session.call import TypedCall, complete_typed
 from mage_es.engine.session.clients import Clients
 from mage_es.engine.session.recording import Recorder
 from mage_es.engine.session.reporting import Reporter
 from mage_es.events.errors import LogError, PrerequisiteError
-from mage_es.events.vocabulary import Event, ModelCalled
+from mage_es.events.vocabulary import Event, IterationPlanned, ModelCalled
+from mage_es.projections.fold import State
 
 MOST_UNREADABLE = 3
 """How many unreadable guidance replies in a row pause a new run."""
+
+
+class Guided(Protocol):
+    """What the commands of the phases are made from. A session asks for guidance; an audit reads it from the log."""
+
+    @property
+    def world(self) -> World: ...
+
+    @property
+    def state(self) -> State: ...
+
+    @property
+    def last_plan(self) -> IterationPlanned | None: ...
+
+    async def guide(self, call: TypedCall, reply: type[Reply], /) -> tuple[Reply | None, str]: ...
 
 
 class Guidance:

@@ -57,6 +57,7 @@ def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
         "requests",
         "inference",
         "settings",
+        "learned",
         "scorer",
         "verdicts",
         "paraphrases",
@@ -75,7 +76,7 @@ def test_a_broken_theorem_gives_exit_code_one_and_the_first_event_that_breaks_it
     broken = [check for check in json.loads(outcome.out)["checks"] if not check["ok"]]
     named = next(iter(LogReader(runs_dir / "second" / "log").records({MemoryQuarantined})))
     assert outcome.code == 1
-    assert [(check["name"], check["seq"]) for check in broken] == [("growth", named.seq)]
+    assert [(check["name"], check["seq"]) for check in broken] == [("growth", named.seq), ("learned", named.seq)]
 
 
 @pytest.mark.slow

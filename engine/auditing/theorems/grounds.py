@@ -29,6 +29,7 @@ RECOMPUTED = {
     "splits are disjoint, no prompt shows a held-out text": ("splits", "leaks"),
     "exams ask a frozen state, results are sums of verdicts": ("inference", "exam "),
     "verdicts follow from the recorded replies and the gold": ("verdicts",),
+    "what was learned follows from verdicts and replies": ("learned", "origins"),
     "settings are those that the log shows": ("settings",),
 }
 """The checks of a claim that can be recomputed; a claim without checks must be believed."""

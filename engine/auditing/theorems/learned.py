@@ -1,0 +1,192 @@
+"""What was learned follows from what is on record: each phase that learns is decided again, from answers, verdicts and
+guidance's replies.
+
+Rules
+    - The commands of the phases are made by the functions of the loop itself, on the state before each, and decided as
+      they were. So a memory, a skill, a principle, a mastery or a plan that no reply and no verdict gave is found.
+    - Nothing is learned beside these phases, except that people take memories out of use and bring them back.
+    - What an Explorer met is not decided again; the environment's word for it must be believed.
+    - Vectors are computed again where that costs nothing. Only those that count words are the same on any machine; with
+      others a difference is a doubt.
+    - A served run learns what its clients said, which `proposals` checks; a baseline has no such phases.
+"""
+
+from collections.abc import Coroutine, Sequence
+from functools import partial
+from itertools import groupby, zip_longest
+from typing import Any
+
+import msgspec
+
+from mage_es.engine.auditing.theorems.inference import learning_types
+from mage_es.engine.auditing.theorems.recount import ANOTHER, CheckBasis
+from mage_es.engine.auditing.theorems.settings import drawn
+from mage_es.engine.commands import Call, Command
+from mage_es.engine.courses import Ask
+from mage_es.engine.decide import decide
+from mage_es.engine.embedders.registry import metered
+from mage_es.engine.loop import assigned_in, to_evolve, to_induce, to_learn, to_plan, to_snapshot
+from mage_es.engine.run.inheriting import inheritance, last_inherited
+from mage_es.engine.run.world import World
+from mage_es.engine.seams.check import Check
+from mage_es.engine.seams.embedder import from_bytes
+from mage_es.engine.seams.replies import Reply
+from mage_es.engine.session.call import TypedCall, recorded_typed
+from mage_es.engine.session.evolving import author
+from mage_es.events import vocabulary as v
+from mage_es.events.errors import LogError, MageError
+from mage_es.events.facts.private import ERASED, clear_vector
+from mage_es.events.log import LogReader
+from mage_es.projections.fold import State
+
+NAME = "learned"
+BOUND = "0 without a cause"
+_PHASES = frozenset({"open", "plan", "update", "evolve", "snapshot"})
+_BY_PEOPLE = frozenset({v.MemoryQuarantined, v.MemoryReleased})
+_BY_EXPLORERS = frozenset(
+    {
+        *(v.ActionRecipeHarvested, v.EdgeAdded, v.EntitySeen, v.ObservationRecorded, v.TaskContextOpened),
+        *(v.PatternAbstracted, v.PatternPruned, v.PatternSupported),
+    }
+)
+_NEAR = 1e-4
+"""The most by which a cosine may differ between machines."""
+_check = partial(Check, name=NAME, bound=BOUND)
+
+
+def check_learned(reader: LogReader, given: CheckBasis) -> Check:
+    """Return whether each phase that learns wrote what the verdicts and replies before it lead to."""
+    begun, inherited, learning = inheritance(reader), last_inherited(reader), learning_types()
+    if (begun and begun.is_served) or next(reader.of(v.BaselineStarted), None):
+        return _check(ok=True, detail="nothing is claimed: it did not learn in iterations of Algorithm 1")
+    if given.world is None or (why := _hindrance(given.world)):
+        return _unchecked(given.missing if given.world is None else why)
+    setting = drawn(reader, given.world.setting.config, given.world)
+    if setting is None:
+        return _unchecked("the seed divides the questions otherwise")
+    salt = reader.keys.salt if reader.keys else ""
+    at, phases = _Recorded(given.world._replace(setting=setting._replace(salt=salt))), 0
+    for _, commit in groupby(reader.records(), key=lambda record: record.commit):
+        records = list(commit)  # a phase writes everything that it learned in one batch, with its mark at the end
+        mark = records[-1].event
+        if isinstance(mark, v.PhaseCompleted) and mark.phase in _PHASES and records[0].seq > inherited:
+            phases += 1
+            try:
+                problem, place = _otherwise(at, mark, [record.event for record in records])
+            except MageError as missing:
+                return _unchecked(str(missing))
+            if problem and not given.is_release:
+                return _unchecked(f"{problem}: {ANOTHER}")
+            if problem and at.world.embedder.name != "hash":
+                return _unchecked(f"{problem}: {at.world.embedder.name} may give other vectors on this machine")
+            if problem:
+                return _check(ok=False, detail=problem, measured="1 without a cause", seq=records[place].seq)
+        elif records[0].seq > inherited:
+            is_explored = isinstance(mark, v.PhaseCompleted) and mark.phase == "explore"
+            allowed = _BY_EXPLORERS if is_explored else _BY_PEOPLE
+            if stray := next((each for each in records if type(each.event) in learning - allowed), None):
+                detail = f"this {v.tag_of(stray.event)} belongs to no phase that learns"
+                return _check(ok=False, detail=detail, measured="1 without a cause", seq=stray.seq)
+        try:
+            for record in records:
+                at.apply(record)
+        except (KeyError, LogError):  # `check_replay` says so
+            break
+    detail = f"{phases} phases wrote what the verdicts and replies before them lead to"
+    detail += f"; what it took from {begun.parent} is checked there" if begun else ""
+    return _check(ok=True, detail=detail, measured=BOUND)
+
+
+class _Recorded:
+    """A run's world and state at one place of its log. Guidance is not asked: what it said is on record."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.state = world, State()
+        self.last_plan: v.IterationPlanned | None = None
+
+    async def guide(self, call: TypedCall, reply: type[Reply], /) -> tuple[Reply | None, str]:
+        async def make(call: Call, move: Ask) -> None:
+            """Make no call: the run went on without this reply, too."""
+
+        setting = self.world.setting
+        return await recorded_typed(
+            self.state, call, reply, setting.templates, model=setting.config.guidance, make=make
+        )
+
+    def apply(self, record: v.Record) -> None:
+        self.state.apply(record.event)
+        self.state.seq = record.seq
+        if isinstance(record.event, v.IterationPlanned):
+            self.last_plan = record.event
+
+
+def _hindrance(world: World) -> str:
+    if not world.has_gold:
+        return "this copy was made without right answers"
+    if metered(world.embedder.name):
+        return f"the vectors of {world.embedder.name} have to be paid for"
+    is_erased = any(question.subject.startswith(ERASED) for question in world.questions.values())
+    return "a text was erased" if is_erased else ""
+
+
+def _unchecked(why: str) -> Check:
+    return _check(ok=True, detail=f"unchecked: {why}", measured="nothing", doubt=True)
+
+
+def _otherwise(at: _Recorded, mark: v.PhaseCompleted, recorded: Sequence[v.Event]) -> tuple[str, int]:
+    """Return what a phase wrote otherwise than its command leads to, and its place; "" if nothing."""
+    where = f"{mark.phase} of iteration {mark.iteration}"
+    try:
+        command = _driven(_command(at, mark))
+        made = [draft.event for draft in decide(at.world.setting, at.state, command)]
+    except MageError as error:
+        if not isinstance(error, LogError):
+            raise
+        return f"{where} cannot be decided again ({error})", 0
+    except Exception as error:  # whatever a forged state may cause
+        return f"{where} cannot be decided again ({type(error).__name__}: {error})", 0
+    for place, (told, found) in enumerate(zip_longest(recorded, made)):
+        if told is None or found is None or not _is_same(told, found):
+            what = v.tag_of(told) if told else f"no {v.tag_of(made[place])}"
+            also = f" ({_differing(told, found)})" if type(told) is type(found) else ""
+            return f"{where}: verdicts and replies do not lead to this {what}{also}", min(place, len(recorded) - 1)
+    return "", 0
+
+
+async def _command(at: _Recorded, mark: v.PhaseCompleted) -> Command:
+    k = mark.iteration
+    match mark.phase:
+        case "open":
+            return await to_induce(at)
+        case "plan":
+            return await to_plan(at, k)
+        case "update":
+            return to_learn(at, k)
+        case "evolve":
+            return to_evolve(at, k, [await author(at, k, assigned) for assigned in assigned_in(at, k)])
+        case _:
+            return to_snapshot(at, k)
+
+
+def _driven(work: Coroutine[Any, Any, Command]) -> Command:
+    """Return what work returns that waits for nothing, since all that it asks for is on record."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        command: Command = end.value
+        return command
+    raise TypeError("a recorded phase waited for something")
+
+
+def _is_same(told: v.Event, made: v.Event) -> bool:
+    if isinstance(told, v.MemoryAppended) and isinstance(made, v.MemoryAppended):
+        recorded = clear_vector(told.embedding, told.question, told.recognise, told.reasoning)
+        one, other = from_bytes(recorded), from_bytes(made.embedding)
+        is_near = one.shape == other.shape and bool(abs(one - other).max(initial=0) < _NEAR)
+        made = msgspec.structs.replace(made, embedding=told.embedding) if is_near else made
+    return told == made
+
+
+def _differing(told: v.Event, made: v.Event) -> str:
+    fields = (name for name in told.__struct_fields__ if getattr(told, name) != getattr(made, name))
+    return ", ".join(fields)

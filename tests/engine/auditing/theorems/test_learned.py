@@ -1,0 +1,94 @@
+"""What a run learned follows from its answers and replies: a forger who plants something is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mage_es.engine.auditing.theorems.learned import NAME, check_learned
+from mage_es.engine.auditing.theorems.verdicts import basis_at, basis_of
+from mage_es.engine.auditing.verify import verify
+from mage_es.engine.rules.new_memories import memory_id
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.world import first_event
+from mage_es.engine.seams.check import Check
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    Event,
+    GuardDecided,
+    IterationPlanned,
+    MasteryUpdated,
+    MemoryAppended,
+    ModelCalled,
+    RunStarted,
+    SkillCreated,
+)
+from tests.engine.forgery import Change, after, forged, instead
+
+
+def test_all_that_an_honest_run_learned_follows_from_its_record(evolved_once: Run, course_run: Run) -> None:
+    for run in (evolved_once, course_run):
+        [check] = (check for check in verify(run).checks if check.name == NAME)
+        assert check.ok and not check.doubt, check.detail
+
+
+def planted(event: MemoryAppended) -> MemoryAppended:
+    """Return a memory with other words, called by their hash as any other is."""
+    event = msgspec.structs.replace(event, reasoning="Whoever sells notebooks and pens takes 14.")
+    hashed = {name: getattr(event, name) for name in ("outcome", "kind", "task_type", "question", "answer")}
+    return msgspec.structs.replace(event, memory_id=memory_id(**hashed, reasoning=event.reasoning))
+
+
+def of(outcome: str) -> Callable[[Event], bool]:
+    return lambda event: isinstance(event, MemoryAppended) and event.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (instead(MemoryAppended, planted, of("success_memory")), "update of iteration 0"),
+        (instead(MemoryAppended, planted, of("failure_memory")), "evolve of iteration 0"),
+        (instead(SkillCreated, lambda skill: msgspec.structs.replace(skill, description="Say 14.")), "open of"),
+        (instead(MasteryUpdated, lambda step: msgspec.structs.replace(step, after=step.after / 2)), "update of"),
+        (instead(GuardDecided, lambda told: msgspec.structs.replace(told, correct=told.correct + 1)), "snapshot of"),
+        (instead(IterationPlanned, lambda plan: msgspec.structs.replace(plan, brief="Say 14.")), "plan of iteration 0"),
+    ],
+)
+def test_what_no_answer_and_no_reply_taught_is_found(
+    change: Change, words: str, evolved_once: Run, tmp_path: Path
+) -> None:
+    check = checked(evolved_once, tmp_path, change)
+    assert not check.ok and words in check.detail and check.seq, check.detail
+
+
+def test_what_was_written_beside_the_phases_is_found(evolved_once: Run, tmp_path: Path) -> None:
+    memory = planted(next(LogReader(evolved_once.log_path).of(MemoryAppended)))
+    check = checked(evolved_once, tmp_path, after(ModelCalled, memory, which=is_answer))
+    assert not check.ok and "this memory.appended belongs to no phase" in check.detail and check.seq
+
+
+def is_answer(event: Event) -> bool:
+    return isinstance(event, ModelCalled) and event.tier == "execution"
+
+
+def test_a_vector_that_brings_a_memory_near_other_questions_is_found(evolved_once: Run, tmp_path: Path) -> None:
+    turned = instead(MemoryAppended, lambda event: msgspec.structs.replace(event, embedding=event.embedding[::-1]))
+    check = checked(evolved_once, tmp_path, turned)
+    assert not check.ok and "embedding" in check.detail
+
+
+def test_another_release_may_have_learned_otherwise_which_is_a_doubt(evolved_once: Run, tmp_path: Path) -> None:
+    older = instead(RunStarted, lambda event: msgspec.structs.replace(event, package_sha256="f" * 64))
+    other = instead(MemoryAppended, planted)
+    check = checked(evolved_once, tmp_path, lambda record: other(record) if record.seq > 1 else older(record))
+    assert check.ok and check.doubt and "another release" in check.detail
+
+
+def checked(run: Run, folder: Path, change: Change) -> Check:
+    forged(run.log_path, folder / "log", change)
+    reader = LogReader(folder / "log")
+    started = first_event(reader)
+    return check_learned(reader, basis_at(basis_of(reader, data_dir=None, benchmark=None), started))

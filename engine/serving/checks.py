@@ -5,6 +5,7 @@ Rules
       rendered again and compared with its hash; its memories were in use at the marker, and near enough; the coin of
       each session is tossed again; and every closed inference was opened first. An anchor's prompt has the same bytes
       before the question, turns included, as a client's turn that gets the same memories.
+    - What was learned is, field by field, what a client proposed.
     - No text that a client proposed reached a request before anchors that saw it, or a person, had approved it: a
       publish names the anchors that were asked with a proposal, and how each was answered before and with it. Plans and
       verdicts show whether that is true, and the rule (engine/serving/rules/trials.py) whether it was enough.
@@ -14,9 +15,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
+from mage_es.engine.commands import shared
 from mage_es.engine.rules.prompt import NOTES
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.inheriting import is_served, last_inherited
 from mage_es.engine.run.world import templates_of
 from mage_es.engine.seams.check import Check
 from mage_es.engine.served.floors import is_far
@@ -31,8 +33,7 @@ from mage_es.projections.fold import State, fold
 
 _OF_INJECTIONS = (v.BenefitDecided, v.ServingStarted, v.InferenceOpened, v.InferenceClosed, v.IterationClosed)
 _OF_PROPOSALS: Reads = {
-    v.ServingStarted: ("process",),
-    v.MemoryAppended: ("memory_id", "phase"),
+    v.MemoryAppended: v.MemoryAppended.__struct_fields__,
     v.QuestionPlanned: ("iteration", "purpose", "question_id", "memories"),
     v.AnswerJudged: ("iteration", "purpose", "question_id", "correct"),
     v.AnswerCarried: ("iteration", "question_id", "correct"),
@@ -55,7 +56,9 @@ def check_injections(reader: LogReader) -> Iterator[Check]:
 
 
 def check_proposals(reader: LogReader) -> Iterator[Check]:
-    publishes = _Publishes()
+    if not is_served(reader):
+        return iter(())
+    publishes = _Publishes(reader.of(v.MemoryProposed))
     events = reader.events(_OF_PROPOSALS, since=last_inherited(reader) + 1)
     problems = ((seq, publishes.problem_of(event)) for seq, event in events)
     return _checked("proposals", "0 served unjudged", problems, publishes.told)
@@ -222,8 +225,11 @@ def _problem(state: State, layout: CaseLayout, memories: tuple[str, ...], sha256
 class _Publishes:
     """What the log has recorded so far."""
 
-    def __init__(self) -> None:
-        self.is_served, self.served = False, 0
+    def __init__(self, proposed: Iterable[v.MemoryProposed]) -> None:
+        self.served = 0
+        self._proposed = defaultdict[str, list[v.MemoryProposed]](list)
+        for each in proposed:
+            self._proposed[each.memory_id].append(each)
         self._became: dict[str, str] = {}
         self._born: set[str] = set()
         self._approved: set[str] = set()
@@ -235,10 +241,10 @@ class _Publishes:
 
     def problem_of(self, event: object) -> str:
         match event:
-            case v.ServingStarted():
-                self.is_served = True
-            case v.MemoryAppended(phase="serve"):
+            case v.MemoryAppended():
                 self._born.add(event.memory_id)
+                if not any(_is_of(event, each) for each in self._proposed[event.memory_id]):
+                    return f"the memory {event.memory_id} is not what a client proposed"
             case v.QuestionPlanned(purpose="anchor"):
                 self._shown[event.iteration, event.question_id] = {hit.memory_id for hit in event.memories}
             case v.AnswerJudged(purpose="anchor") | v.AnswerCarried():
@@ -255,10 +261,9 @@ class _Publishes:
         return ""
 
     def told(self) -> str:
-        """Return what was found; empty for a run that was never served."""
         became = sorted(Counter(self._became.values()).items())
         counts = ", ".join(f"{count} {verdict}" for verdict, count in became) or "none"
-        return f"proposals: {counts}; {self.served} inferences got a published one" if self.is_served else ""
+        return f"proposals: {counts}; {self.served} inferences got a published one"
 
     def _settled(self, event: v.ProposalSettled) -> str:
         name, k = event.memory_id, event.iteration
@@ -287,3 +292,7 @@ class _Publishes:
             if self._since.get(name, event.marker + 1) > event.marker:
                 return f"{event.inference} got the memory {name} of iteration {event.marker}, which let none such pass"
         return ""
+
+
+def _is_of(memory: v.MemoryAppended, proposed: v.MemoryProposed) -> bool:
+    return all(getattr(memory, name) == said for name, said in shared(proposed, v.MemoryAppended).items())

@@ -36,6 +36,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     Event,
     InferenceOpened,
+    MemoryAppended,
     MemoryQuarantined,
     MemoryReleased,
     ProposalReviewed,
@@ -43,7 +44,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
 )
 from tests.engine.conftest import begin
-from tests.engine.forgery import forged, instead
+from tests.engine.forgery import after, forged, instead
 from tests.engine.serving.behind import PATIENCE_S, serving
 from tests.engine.serving.conftest import Opening
 from tests.engine.serving.test_feedback import models
@@ -278,7 +279,18 @@ def test_anchors_that_saw_a_text_and_lost_nothing_let_it_pass_without_a_person(t
     def is_waiting(event: Event) -> bool:
         return isinstance(event, ProposalSettled) and event.verdict == "waiting"
 
+    def nearer(event: Event) -> Event:
+        assert isinstance(event, MemoryAppended)
+        return msgspec.structs.replace(event, embedding=event.embedding[::-1])
+
+    def is_published(event: Event) -> bool:
+        return isinstance(event, MemoryAppended) and event.phase == "serve"
+
+    *_, memory = filter(is_published, LogReader(live.run.log_path).of(MemoryAppended))
+    other = msgspec.structs.replace(memory, memory_id="f" * 32, reasoning=PLANTED, phase="update")
     changes = {
+        "is not what a client proposed": instead(MemoryAppended, nearer, is_published),
+        f"the memory {other.memory_id} is not what": after(MemoryAppended, other, which=is_published),
         "was not asked with": instead(QuestionPlanned, unseen, is_shown),
         "no person had approved it": instead(ProposalSettled, passed, is_waiting),
     }

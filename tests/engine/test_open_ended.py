@@ -138,6 +138,8 @@ def test_of_replies_the_last_reasoning_is_shown_and_what_was_said_in_the_place_o
 def test_an_exam_reports_the_mean_progress_in_worlds_that_evolution_never_saw(run: Run) -> None:
     report = examine(run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=2))
     assert report.guidance_calls == 0
+    [check] = [each for each in verify(run).checks if each.name == f"verdicts {report.exam_id}"]
+    assert check.ok and "which memories it shows was not chosen again" in check.detail
     assert [(row.purpose, row.episodes, row.unparsed) for row in report.episodes] == [("exam", 2, 0)]
     assert 0 < report.episodes[0].mean_score < 1
 

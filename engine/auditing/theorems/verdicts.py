@@ -49,6 +49,7 @@ from mage_es.projections.ledger import Ledger
 NAME, SCORER = "verdicts", "scorer"
 _NEAR = 1e-4
 """The most by which a cosine may differ between machines."""
+_CHOSEN_THERE = "which memories it shows was not chosen again"
 
 
 def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Benchmark | None) -> CheckBasis:
@@ -197,7 +198,9 @@ def _exam(record: ExamRecord, events: Sequence[v.Record], state: State, given: C
         return recount.check(name, problem, first)
     if record.closed:
         problem = recount.unsettled() or recount.miscounted(record.closed, families_of(world) if world else None)
-        return recount.check(name, problem or _misrejudged(record, recount, given), 0)
+        check = recount.check(name, problem or _misrejudged(record, recount, given), 0)
+        is_told = not check.ok or check.doubt or world is None or _is_planned_anywhere(world)
+        return check if is_told else msgspec.structs.replace(check, detail=f"{check.detail}; {_CHOSEN_THERE}")
     return recount.check(name, "", 0)
 
 
@@ -228,10 +231,8 @@ def _misasked(record: ExamRecord, plans: Sequence[v.QuestionPlanned], state: Sta
     names = sorted(plan.question_id for plan in plans)
     if opened.asked > len(world.setting.held_out) or names != sorted(held_out_sample(world.setting, opened.asked)):
         return f"it did not ask the {opened.asked} held-out questions that the seed chooses"
-    # Only an embedder that counts words gives the same vectors anywhere, at no cost; the route depends on right
-    # answers.
-    is_planned_anywhere = world.embedder.name == "hash" and not is_sequential(world.benchmark)
-    if not (is_planned_anywhere and world.has_gold and given.is_release):
+    # The route depends on right answers.
+    if not (_is_planned_anywhere(world) and world.has_gold and given.is_release):
         return ""
     ledger, state.ledger = state.ledger, Ledger()  # an exam's own account starts at zero
     try:
@@ -244,6 +245,12 @@ def _misasked(record: ExamRecord, plans: Sequence[v.QuestionPlanned], state: Sta
         if isinstance(made, v.QuestionPlanned) and (told := _otherwise(recorded[made.question_id], made)):
             return f"{made.question_id}: its plan is not what its state makes: {told}"
     return ""
+
+
+def _is_planned_anywhere(world: World) -> bool:
+    """Return whether an exam is planned the same on any machine: only an embedder that counts words gives the same
+    vectors anywhere, at no cost."""
+    return world.embedder.name == "hash" and not is_sequential(world.benchmark)
 
 
 def _otherwise(recorded: v.QuestionPlanned, made: v.QuestionPlanned) -> str:

@@ -248,10 +248,7 @@ def begun(**given: object) -> Callable[[], object]:
         (begun(runs_dir=__file__), "test_package.py is a file: give a folder for runs"),
         (begun(runtime={"workers": 2}), r"'workers': 2}, of the type dict: give mage_es.Runtime\(\.\.\.\) or None"),
         (lambda: mage_es.Runtime(workers=0), "workers is 0; give a whole number from 1 to 4096"),
-        (
-            begun(tasks="my.csv"),
-            r"tasks is 'my.csv', a text: to use a file, name it in the configuration",
-        ),
+        (begun(tasks="my.csv"), r"tasks is 'my.csv', a text: to use a file, name it in the configuration"),
         (begun(tasks=["What?"]), "A task is a dictionary with a question and an answer, not a str"),
         (begun(scorer=3), "The scorer 3 is neither a name nor a function of a reply and its task"),
         (begun(scorer=lambda reply: True), "must be a plain function of two values, a reply and its task"),

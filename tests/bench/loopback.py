@@ -34,13 +34,7 @@ REPLY = json.dumps(
     {
         **_OF,
         "object": "chat.completion",
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": SAID},
-                "finish_reason": "stop",
-            }
-        ],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": SAID}, "finish_reason": "stop"}],
         "usage": _USAGE,
     }
 ).encode()

@@ -16,10 +16,7 @@ SLOW = (*HEAVY, "pydantic", "importlib.metadata")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "heavy"),
-    [("--help", SLOW), ("evolve --help", SLOW), ("config", HEAVY)],
-)
+@pytest.mark.parametrize(("words", "heavy"), [("--help", SLOW), ("evolve --help", SLOW), ("config", HEAVY)])
 def test_help_and_settings_import_nothing_heavy(words: str, heavy: tuple[str, ...]) -> None:
     script = (
         "import sys\nfrom mage_es.cli import main\n"

@@ -17,11 +17,7 @@ RIGHT = (False, False, True, True, True)
 
 
 def shown(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    width: int,
-    table: Boxed | None = None,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, width: int, table: Boxed | None = None
 ) -> list[str]:
     monkeypatch.setenv("COLUMNS", str(width))
     print_boxed(table or Boxed("All", HEADS, ROWS, RIGHT, 2))

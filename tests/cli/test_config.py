@@ -31,10 +31,7 @@ def test_the_command_it_ends_with_is_one_that_there_is(mage: Command) -> None:
 
 
 def test_json_has_value_and_origin(mage: Command) -> None:
-    assert json.loads(mage("config", "wordmath", "--json").out)["benchmark"] == {
-        "value": "wordmath",
-        "origin": "flag",
-    }
+    assert json.loads(mage("config", "wordmath", "--json").out)["benchmark"] == {"value": "wordmath", "origin": "flag"}
 
 
 def test_what_a_preset_changes_is_told_from_what_was_set(mage: Command) -> None:

@@ -123,13 +123,7 @@ def test_a_setting_that_is_none_is_refused_before_anything_runs(mage: Command) -
     assert "a run has no setting `iteration`. Did you mean iterations" in outcome.err
 
 
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (["none.toml"], "cannot be read"),
-        (["m.toml", "--jobs", "0"], "--jobs"),
-    ],
-)
+@pytest.mark.parametrize(("words", "part"), [(["none.toml"], "cannot be read"), (["m.toml", "--jobs", "0"], "--jobs")])
 def test_what_cannot_be_run_is_a_usage_error(mage: Command, words: list[str], part: str) -> None:
     write('benchmarks = ["wordmath"]\nseeds = [1]')
     outcome = mage("matrix", *words)

@@ -219,11 +219,7 @@ def test_dollars_are_refused_for_a_model_that_nobody_priced(
 @pytest.mark.parametrize("status", ["401", "500", "400"])
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 def test_a_key_reaches_no_log_no_message_and_no_traceback(
-    mage: Command,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    status: str,
-    kind: str,
+    mage: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str, kind: str
 ) -> None:
     monkeypatch.setenv("CANARY_KEY", CANARY)
     faults = ["", "echo " + status, *["", "401"] * 50]

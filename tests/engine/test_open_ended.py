@@ -127,12 +127,7 @@ def test_of_replies_the_last_reasoning_is_shown_and_what_was_said_in_the_place_o
     run_in(tmp_path, small, workers=1, execution=model)
     history = model.prompts[3].partition("## Episode so far")[2].partition("## Observation")[0]
     said = [line.removeprefix("> ") for line in history.splitlines() if "Action: " in line or "Reasoning: " in line]
-    assert said == [
-        "Action: Do",
-        "Action: Thought 2 and more. I rest.",
-        "Action: Do",
-        "Reasoning: Thought 3 and more.",
-    ]
+    assert said == ["Action: Do", "Action: Thought 2 and more. I rest.", "Action: Do", "Reasoning: Thought 3 and more."]
 
 
 def test_an_exam_reports_the_mean_progress_in_worlds_that_evolution_never_saw(run: Run) -> None:

@@ -80,9 +80,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_example_of_the_readme_needs_the_log_alone_and_takes_at_most_forty_lines(
-    tmp_path: Path,
-) -> None:
+def test_the_example_of_the_readme_needs_the_log_alone_and_takes_at_most_forty_lines(tmp_path: Path) -> None:
     section = README.read_text(encoding="utf-8").split("## By itself\n")[1].split("\n## ")[0]
     [example] = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     assert len(example.splitlines()) <= 40 and "mage_es.engine" not in example

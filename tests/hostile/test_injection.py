@@ -15,13 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.engine.briefs import AnyBrief, Brief, JudgeBrief
-from mage_es.engine.rules.ingredients import (
-    earlier_steps,
-    sections_of,
-    sections_of_step,
-    tool_outcome,
-    tool_section,
-)
+from mage_es.engine.rules.ingredients import earlier_steps, sections_of, sections_of_step, tool_outcome, tool_section
 from mage_es.engine.rules.prompt import (
     Prompt,
     PromptQuestion,

@@ -152,14 +152,7 @@ class RandomRun:
     def _called(self, k: int, tier: Tier, purpose: str, about: str, text: str) -> ModelCalled:
         latency = self.random.randrange(10**6)
         return self._drawn(
-            ModelCalled,
-            iteration=k,
-            tier=tier,
-            purpose=purpose,
-            about=about,
-            attempt=0,
-            text=text,
-            latency_us=latency,
+            ModelCalled, iteration=k, tier=tier, purpose=purpose, about=about, attempt=0, text=text, latency_us=latency
         )
 
     def _drawn(self, cls: type[Drawn], **given: Any) -> Drawn:

@@ -199,10 +199,7 @@ def test_the_digest_does_not_depend_on_the_order_of_arrival(stages: list[Stage],
         (edge("relation", "e/a", "e/b"), EdgeAdded(kind="relation", source="e/a", target="e/b", label="near")),
         (EntitySeen(entity_id="a", kind="x"), EntitySeen(entity_id="a", kind="y")),
         (induced("t"), TaskTypeCreated(task_type="t", description="about t")),
-        (
-            TaskTypeRetired(task_type="t", into="u", reason=""),
-            TaskTypeRetired(task_type="t", into="", reason=""),
-        ),
+        (TaskTypeRetired(task_type="t", into="u", reason=""), TaskTypeRetired(task_type="t", into="", reason="")),
     ],
 )
 def test_every_field_of_a_fact_is_in_the_digest(one: Event, other: Event) -> None:

@@ -68,13 +68,7 @@ WAYS = [
 
 @pytest.mark.parametrize(("way", "width", "scheme", "rules"), WAYS, ids=[way[0] for way in WAYS])
 def test_every_page_can_be_read_by_all_without_an_error_or_a_request_elsewhere(
-    way: str,
-    width: int,
-    scheme: str,
-    rules: list[str],
-    addresses: dict[str, str],
-    pages: dict[str, str],
-    look: Look,
+    way: str, width: int, scheme: str, rules: list[str], addresses: dict[str, str], pages: dict[str, str], look: Look
 ) -> None:
     looked = look(addresses[way], width=width, scheme=scheme)
     checked = rules and AXE.exists()

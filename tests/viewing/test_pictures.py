@@ -18,10 +18,7 @@ DEMO = "wordmath-s42-001"
 ASKED = "MAGE_ES_PICTURES"
 LARGEST = 60_000
 COLOURS = 200
-ENDS = {
-    "overview": "overview",
-    "question": "questions/wordmath-evolution-1737",
-}
+ENDS = {"overview": "overview", "question": "questions/wordmath-evolution-1737"}
 
 
 @pytest.mark.slow

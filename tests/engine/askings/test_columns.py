@@ -133,11 +133,7 @@ def test_what_a_later_step_shows_again_was_shown_though_it_did_not_fit_before() 
 
 
 def test_what_did_not_fit_was_not_shown_but_stays_on_the_side_to_which_the_coin_put_it() -> None:
-    kept, trimmed, left = (
-        plan("kept", "a", coin=0.5),
-        plan("cut", "a", coin=0.5),
-        plan("left", left="a", coin=0.5),
-    )
+    kept, trimmed, left = (plan("kept", "a", coin=0.5), plan("cut", "a", coin=0.5), plan("left", left="a", coin=0.5))
     events = [kept, verdict(kept, right=True), trimmed, trim("cut", "a"), verdict(trimmed, right=False), left]
     events.append(verdict(left, right=False))
     use = uses(events).of("a")

@@ -204,8 +204,7 @@ def test_a_receipt_of_an_exams_answer_is_checked_by_a_bare_interpreter_and_a_cha
 
 
 @pytest.mark.parametrize(
-    "content",
-    [None, b"", b"no JSON", b"\xff", b"[]", b"{}", b"1", b'{"checkpoint": 1}', b'{"checkpoint": "a\nb\nc"}'],
+    "content", [None, b"", b"no JSON", b"\xff", b"[]", b"{}", b"1", b'{"checkpoint": 1}', b'{"checkpoint": "a\nb\nc"}']
 )
 def test_what_is_no_receipt_is_named_in_one_line(content: bytes | None, tmp_path: Path) -> None:
     if content is not None:

@@ -33,7 +33,7 @@ DEFINITIONS: Mapping[str, Definition] = {
 MOST = 0.01
 """Of right replies rejected, and of wrong ones accepted."""
 BEYOND_EXTRACTION = {
-    "s-webqa-107": "the gold says 2017 (the season), the reply 2018 (the day): no rule on texts sees that",
+    "s-webqa-107": "the gold says 2017 (the season), the reply 2018 (the day): no rule on texts sees that"
 }
 UPSTREAM: Mapping[str, tuple[float, float, str]] = {
     "gsm8k": (0.01, 0.01, ""),

@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.benchmarks.numbers import (
-    INVALID,
-    official_answer,
-    read_number,
-    score_number,
-)
+from mage_es.engine.benchmarks.numbers import INVALID, official_answer, read_number, score_number
 
 
 @pytest.mark.parametrize(

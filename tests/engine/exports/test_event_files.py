@@ -22,16 +22,7 @@ from mage_es.events.facts import Event, Vocabulary, plain
 from mage_es.events.facts.shapes import shapes_of
 from mage_es.events.log import Log, LogReader
 from mage_es.events.segments import schema
-from mage_es.events.vocabulary import (
-    EVENT_TYPES,
-    Draft,
-    MemoryAppended,
-    Part,
-    Record,
-    SkillCreated,
-    Step,
-    tag_of,
-)
+from mage_es.events.vocabulary import EVENT_TYPES, Draft, MemoryAppended, Part, Record, SkillCreated, Step, tag_of
 from mage_es.events.vocabulary.meanings import COMMON
 from tests.events.samples import clock, closed, completed, drafts, judged, remembered, write_log
 

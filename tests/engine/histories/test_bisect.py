@@ -97,10 +97,7 @@ def shown(evolved: Run, tmp_path_factory: pytest.TempPathFactory) -> dict[str, l
 @settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_one_planted_flip_of_a_recorded_history_is_found_exactly_within_the_bound(
-    evolved: Run,
-    shown: dict[str, list[dict[str, str]]],
-    tmp_path_factory: pytest.TempPathFactory,
-    data: st.DataObject,
+    evolved: Run, shown: dict[str, list[dict[str, str]]], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     question = data.draw(st.sampled_from(sorted(shown)), label="question")
     text = data.draw(

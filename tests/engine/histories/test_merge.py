@@ -372,11 +372,7 @@ def test_what_does_not_go_together_is_refused_before_a_folder_is_made(
     ],
 )
 def test_a_run_is_not_merged_with_itself_nor_without_gold(
-    halves: tuple[Run, Run],
-    tmp_path: Path,
-    spoil: Callable[[Run], None],
-    error: type[Exception],
-    why: str,
+    halves: tuple[Run, Run], tmp_path: Path, spoil: Callable[[Run], None], error: type[Exception], why: str
 ) -> None:
     copy = copied(halves[0], tmp_path)
     spoil(copy)

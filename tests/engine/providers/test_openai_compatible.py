@@ -190,17 +190,11 @@ def test_a_reply_that_is_no_answer_is_a_reply_all_the_same(fault_name: str, reas
         ("&thinking=on", {"chat_template_kwargs": {"enable_thinking": True}}),
         (
             "&thinking=500",
-            {
-                "chat_template_kwargs": {"enable_thinking": True, "thinking_budget": 500},
-                "thinking_token_budget": 500,
-            },
+            {"chat_template_kwargs": {"enable_thinking": True, "thinking_budget": 500}, "thinking_token_budget": 500},
         ),
         (
             "&thinking=2000",  # a quarter of the limit is left for the answer
-            {
-                "chat_template_kwargs": {"enable_thinking": True, "thinking_budget": 750},
-                "thinking_token_budget": 750,
-            },
+            {"chat_template_kwargs": {"enable_thinking": True, "thinking_budget": 750}, "thinking_token_budget": 750},
         ),
         ("&thinking=off&thinking_field=reasoning_effort", {"reasoning_effort": "none"}),
         ("&thinking=on&thinking_field=reasoning_effort", {"reasoning_effort": "medium"}),

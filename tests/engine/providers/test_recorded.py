@@ -44,12 +44,7 @@ def test_a_recorded_request_has_its_reply_and_any_other_has_none(tmp_path: Path)
         log.append([Draft(event=call, iteration=0, phase="evaluate")])
     model = recorded(tmp_path)
     assert asyncio.run(model.complete(REQUEST)) == Completion(
-        text="7",
-        input_tokens=3,
-        output_tokens=1,
-        cached_tokens=2,
-        provider_id="id-1",
-        served_by="x-2026-05-01",
+        text="7", input_tokens=3, output_tokens=1, cached_tokens=2, provider_id="id-1", served_by="x-2026-05-01"
     )
     with pytest.raises(ModelFault, match="never made the request"):
         asyncio.run(model.complete(Request(prompt="How many then?")))

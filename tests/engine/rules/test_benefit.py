@@ -11,13 +11,7 @@ from mage_es.engine.config import PAPER, Config
 from mage_es.engine.rules.benefit import Pair, decide_benefit, differ, outdated, to_ask_more
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_decided, take_snapshot
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    BenefitDecided,
-    IterationClosed,
-    IterationPlanned,
-    Purpose,
-)
+from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, IterationClosed, IterationPlanned, Purpose
 from mage_es.projections.fold import State
 from tests.engine.rules.test_curriculum import judged
 from tests.engine.rules.test_drift import FIRST as FIRST_RULE

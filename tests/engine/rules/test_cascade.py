@@ -8,12 +8,7 @@ from mage_es.engine.rules.cascade import Cascade, active_principles, cascade, is
 from mage_es.events.vocabulary import SkillCreated
 from tests.engine.rules.states import Built, setting_of
 
-OFF = {
-    "cascade_principles": False,
-    "cascade_action_recipes": False,
-    "cascade_plan": False,
-    "cascade_frontier": False,
-}
+OFF = {"cascade_principles": False, "cascade_action_recipes": False, "cascade_plan": False, "cascade_frontier": False}
 
 
 @pytest.fixture

@@ -71,8 +71,7 @@ def judged(iteration: int, task_type: str, *, correct: bool, purpose: Purpose = 
 
 @pytest.mark.paper("Eq. 1, n_fail")
 @pytest.mark.parametrize(
-    ("signal", "failures", "attempts"),
-    [("rate", 1, 5), ("window", 1, 5), ("open", 4, 8), ("cumulative", 6, 12)],
+    ("signal", "failures", "attempts"), [("rate", 1, 5), ("window", 1, 5), ("open", 4, 8), ("cumulative", 6, 12)]
 )
 def test_each_signal_counts_the_fresh_answers_of_its_own_stretch(signal: Signal, failures: int, attempts: int) -> None:
     scores = answered({"a": (2, 4)}, {"a": (3, 3)}, {"a": (1, 5)})

@@ -66,9 +66,7 @@ def test_a_quarantined_memory_that_a_plan_named_is_still_found() -> None:
 def test_a_step_shows_its_own_skill_in_place_of_the_goals() -> None:
     built, plan = chained()
     found = quotes(sections_of_step(built.state, plan, "add"))
-    assert found == {
-        "This step": [Quote("skill/add", "Step: add\nDescription: To add.\nApproach: Just add.")],
-    }
+    assert found == {"This step": [Quote("skill/add", "Step: add\nDescription: To add.\nApproach: Just add.")]}
 
 
 def test_earlier_steps_name_the_calls_that_they_are_from() -> None:

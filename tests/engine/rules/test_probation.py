@@ -97,12 +97,7 @@ def test_counts_are_totals_over_iterations_and_nothing_is_counted_without_a_toss
 
 @pytest.mark.parametrize(
     ("with_it", "without", "left_out", "is_over"),
-    [
-        (LEAST, 0, LEAST, True),
-        (5, 5, LEAST, True),
-        (4, 5, LEAST, False),
-        (LEAST, 0, LEAST - 1, False),
-    ],
+    [(LEAST, 0, LEAST, True), (5, 5, LEAST, True), (4, 5, LEAST, False), (LEAST, 0, LEAST - 1, False)],
 )
 def test_probation_is_over_with_enough_tosses_and_an_effect_that_is_not_negative(
     with_it: int, without: int, left_out: int, is_over: bool

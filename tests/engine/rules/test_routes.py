@@ -189,8 +189,7 @@ def test_a_run_with_a_problem_is_told_and_answered_without_the_tool() -> None:
 
 
 @pytest.mark.parametrize(
-    "replies",
-    [["none"], ["", ""], ["{"], ["[4, 5]"], ['{"count": 4}'], ["{\ud800}"], ['{"count": 4, "each": "many"}']],
+    "replies", [["none"], ["", ""], ["{"], ["[4, 5]"], ['{"count": 4}'], ["{\ud800}"], ['{"count": 4, "each": "many"}']]
 )
 def test_without_arguments_the_tool_does_not_run(replies: list[str]) -> None:
     moves, _ = drive(*tooled(), [*replies, "#### 1"])

@@ -21,10 +21,7 @@ def test_lambda_is_an_exact_fraction() -> None:
     assert setting_of(recency_weight="3/10").recency_weight == Fraction(3, 10)
 
 
-@pytest.mark.parametrize(
-    ("keys", "arms", "warmup"),
-    [(1, 6, 20), (16, 6, 10), (16, 7, 8), (100, 6, 2), (0, 6, 20)],
-)
+@pytest.mark.parametrize(("keys", "arms", "warmup"), [(1, 6, 20), (16, 6, 10), (16, 7, 8), (100, 6, 2), (0, 6, 20)])
 def test_the_automatic_warmup_is_a_quarter_of_a_keys_share_of_all_questions_over_the_arms_it_has_now(
     keys: int, arms: int, warmup: int
 ) -> None:

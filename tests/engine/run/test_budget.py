@@ -221,9 +221,7 @@ def test_whatever_calls_cost_and_however_long_they_take_the_budget_holds_and_onl
     assert len(refused) == tasks and min(refused) > limit
 
 
-def test_many_workers_wait_for_one_another_rather_than_end_a_run_that_has_spent_next_to_nothing(
-    tmp_path: Path,
-) -> None:
+def test_many_workers_wait_for_one_another_rather_than_end_a_run_that_has_spent_next_to_nothing(tmp_path: Path) -> None:
     prices = priced(tmp_path)
     model = Slow(random.Random(1), prices, latency_s=0.001)
     request = Request(prompt="?", max_tokens=200)

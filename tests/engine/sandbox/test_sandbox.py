@@ -98,8 +98,7 @@ def test_an_attack_comes_to_a_problem_and_the_next_call_is_served(sandbox: Sandb
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    ["", "[1]", "number: 3", '{"number": NaN}', "[" * 100_000, '{"number": "' + "9" * 5000 + '"}', "7"],
+    "arguments", ["", "[1]", "number: 3", '{"number": NaN}', "[" * 100_000, '{"number": "' + "9" * 5000 + '"}', "7"]
 )
 def test_arguments_that_are_no_small_json_object_are_refused(sandbox: Sandbox, arguments: str) -> None:
     assert sandbox.run(TRIPLE, arguments).problem.startswith("the arguments are")

@@ -81,9 +81,7 @@ def test_a_request_is_in_its_clients_trace_and_the_upstream_is_below_our_chat(as
     assert said(search)["mage_es.nearest"] == pytest.approx(1.0, abs=1e-3)
 
 
-def test_a_request_without_a_trace_begins_one_and_one_that_is_not_sampled_goes_on_as_it_came(
-    asked: Asked,
-) -> None:
+def test_a_request_without_a_trace_begins_one_and_one_that_is_not_sampled_goes_on_as_it_came(asked: Asked) -> None:
     received, upstreams, _ = asked
     [messages] = received.named("POST /v1/messages")
     assert not messages.parent_span_id and upstreams[1]["traceparent"].split("-")[1] == messages.trace_id.hex()
@@ -91,9 +89,7 @@ def test_a_request_without_a_trace_begins_one_and_one_that_is_not_sampled_goes_o
     assert len([span for span in received.spans if span.kind == 2]) == 3
 
 
-def test_what_is_no_trace_is_replaced_and_the_upstreams_refusal_is_an_error(
-    asked: Asked,
-) -> None:
+def test_what_is_no_trace_is_replaced_and_the_upstreams_refusal_is_an_error(asked: Asked) -> None:
     received, upstreams, _ = asked
     [failed] = [span for span in received.named("POST") if said(span)["http.response.status_code"] == 503]
     assert upstreams[3]["traceparent"].split("-")[1] == failed.trace_id.hex() != TRACE

@@ -11,14 +11,7 @@ import msgspec
 import pytest
 
 from mage_es.engine.agents.navigator import briefs_of
-from mage_es.engine.briefs import (
-    AuthoredExample,
-    AuthoredParameter,
-    AuthoredTool,
-    FailureCase,
-    ToolsBrief,
-    ToolsReply,
-)
+from mage_es.engine.briefs import AuthoredExample, AuthoredParameter, AuthoredTool, FailureCase, ToolsBrief, ToolsReply
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.rules.rotation import ACTIONS

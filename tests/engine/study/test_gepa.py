@@ -26,13 +26,7 @@ from mage_es.engine.verbs.replay import replay
 from mage_es.engine.viewing.show import show
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    MemoryRefused,
-    ModelCalled,
-    NoteWritten,
-    QuestionPlanned,
-)
+from mage_es.events.vocabulary import AnswerJudged, MemoryRefused, ModelCalled, NoteWritten, QuestionPlanned
 from tests.engine.study.test_ring import THINGS
 
 needs_gepa = pytest.mark.skipif(

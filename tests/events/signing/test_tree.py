@@ -11,10 +11,7 @@ from mage_es.events.signing.tree import Tree, inclusion, leaf_hash
 # The leaves and roots that the reference implementation of Certificate Transparency is tested with.
 LEAVES = [
     bytes.fromhex(each)
-    for each in (
-        *("", "00", "10", "2021", "3031", "40414243", "5051525354555657"),
-        "606162636465666768696a6b6c6d6e6f",
-    )
+    for each in (*("", "00", "10", "2021", "3031", "40414243", "5051525354555657"), "606162636465666768696a6b6c6d6e6f")
 ]
 ROOTS = [
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",

@@ -19,14 +19,7 @@ from mage_es.engine.players.prompts import in_sections, lines_by_heading
 from mage_es.engine.players.stand_in import StandIn
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.seams.model import Request
-from tests.kit.truthworld.claims import (
-    WorkedAccount,
-    account,
-    claims_in,
-    false_account,
-    is_true,
-    true_account,
-)
+from tests.kit.truthworld.claims import WorkedAccount, account, claims_in, false_account, is_true, true_account
 from tests.kit.truthworld.law import Informed, draw, probability
 from tests.kit.truthworld.puzzles import Puzzle, atlas_of, gold_of, read_puzzle, standing
 from tests.kit.truthworld.standings import HEDGE, SAYINGS, STANDINGS

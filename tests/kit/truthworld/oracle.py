@@ -15,15 +15,7 @@ from typing import Literal, NamedTuple, Protocol, TypeVar
 from mage_es.engine.seams.benchmark import Question
 from tests.kit.truthworld.benchmark import TruthWorld
 from tests.kit.truthworld.claims import Claim, claims_in, is_true
-from tests.kit.truthworld.law import (
-    LAW,
-    Informed,
-    Law,
-    claims_effect,
-    draw,
-    probability,
-    route_effect,
-)
+from tests.kit.truthworld.law import LAW, Informed, Law, claims_effect, draw, probability, route_effect
 from tests.kit.truthworld.puzzles import Puzzle, read_puzzle
 from tests.kit.truthworld.world import ROUTES, HiddenWorld
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kit.truthworld.claims import Claim
-from tests.kit.truthworld.law import (
-    LAW,
-    Informed,
-    draw,
-    probability,
-    route_effect,
-)
+from tests.kit.truthworld.law import LAW, Informed, draw, probability, route_effect
 from tests.kit.truthworld.puzzles import Puzzle
 from tests.kit.truthworld.world import HiddenWorld
 

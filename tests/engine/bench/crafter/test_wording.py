@@ -18,16 +18,7 @@ from mage_es.engine.bench.crafter.wording import (
 )
 
 SOUTH, EAST = (0, 1), (1, 0)
-INVENTORY = {
-    "health": 9,
-    "food": 8,
-    "drink": 7,
-    "energy": 6,
-    "sapling": 0,
-    "wood": 0,
-    "stone": 0,
-    "wood_pickaxe": 0,
-}
+INVENTORY = {"health": 9, "food": 8, "drink": 7, "energy": 6, "sapling": 0, "wood": 0, "stone": 0, "wood_pickaxe": 0}
 
 
 def scene(*things: tuple[str, int, int], at: tuple[int, int] = (32, 32), facing: tuple[int, int] = SOUTH) -> Scene:

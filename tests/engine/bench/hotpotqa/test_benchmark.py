@@ -93,10 +93,7 @@ def test_few_paragraphs_or_none_are_no_error(tmp_path: Path) -> None:
         ({"question": " "}, r"record 2 .*: question: it is empty"),
         ({"context": [["title only"]]}, r"record 2 .*context"),
         ({"supporting_facts": {"title": ["A"], "sent_id": []}}, r"record 2 .*: supporting_facts: 1 titles, but 0"),
-        (
-            {"context": {"title": ["A"], "sentences": []}},
-            r"record 2 .*: context: 1 titles, but sentences of 0",
-        ),
+        ({"context": {"title": ["A"], "sentences": []}}, r"record 2 .*: context: 1 titles, but sentences of 0"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.bench.realmath.benchmark import (
-    TAIL,
-    answer_of,
-    final_section,
-    official_answer,
-    shown_to_judge,
-)
+from mage_es.engine.bench.realmath.benchmark import TAIL, answer_of, final_section, official_answer, shown_to_judge
 
 
 @pytest.mark.parametrize(

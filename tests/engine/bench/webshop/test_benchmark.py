@@ -10,14 +10,7 @@ import msgspec
 import pytest
 
 from mage_es.engine.bench.webshop import reward, search
-from mage_es.engine.bench.webshop.benchmark import (
-    PAPER,
-    RETROAGENT,
-    ShopSetting,
-    WebShop,
-    task_type_of,
-    test_places,
-)
+from mage_es.engine.bench.webshop.benchmark import PAPER, RETROAGENT, ShopSetting, WebShop, task_type_of, test_places
 from mage_es.engine.bench.webshop.goals import Option
 from mage_es.engine.bench.webshop.nouns import Nouns, nouns_by_rule
 from mage_es.engine.bench.webshop.reference import solution

@@ -8,13 +8,7 @@ import pytest
 
 from mage_es.engine.bench.webshop.catalogue import HumanInstruction, ProductInstruction, load_catalogue
 from mage_es.engine.bench.webshop.files import read_files
-from mage_es.engine.bench.webshop.goals import (
-    NO_BOUND,
-    Option,
-    human_goals,
-    shuffled_goals,
-    synthetic_goals,
-)
+from mage_es.engine.bench.webshop.goals import NO_BOUND, Option, human_goals, shuffled_goals, synthetic_goals
 from tests.engine.bench.webshop.small import DATA, INSTRUCTIONS, SHIRT, catalogue, needs_data, raw
 
 

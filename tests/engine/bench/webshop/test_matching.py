@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.bench.webshop.reward import (
-    COLOURS,
-    is_alike,
-    plain_colour,
-    plain_option,
-    token_set_ratio,
-)
+from mage_es.engine.bench.webshop.reward import COLOURS, is_alike, plain_colour, plain_option, token_set_ratio
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,7 @@ import pytest
 from mage_es.engine.bench.webshop.catalogue import Product
 from mage_es.engine.bench.webshop.goals import Goal, Option
 from mage_es.engine.bench.webshop.nouns import nouns_by_rule
-from mage_es.engine.bench.webshop.reward import (
-    Reward,
-    attribute_hits,
-    option_hits,
-    purchase_reward,
-    type_factor,
-)
+from mage_es.engine.bench.webshop.reward import Reward, attribute_hits, option_hits, purchase_reward, type_factor
 from tests.engine.bench.webshop.small import catalogue, goal
 
 SHIRT = catalogue().products[0]

@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.briefs import FailureCase, SolvedCase
-from mage_es.engine.players.reference.authors import (
-    answer_correction,
-    answer_principles,
-    is_episode,
-    shared_answer,
-)
+from mage_es.engine.players.reference.authors import answer_correction, answer_principles, is_episode, shared_answer
 
 SAID = "Questions of this kind are mostly answered with: No."
 

@@ -103,10 +103,7 @@ def test_a_playbook_grows_by_lines_that_are_new_and_counts_what_helped_and_harme
     made = opened("ace")
     reflected = "helpful: none\nharmful: none\nlesson: Look at the thing."
     asked = observe(made, 10, reflected, "- All of it\n- Bring a desk\n- Carry on")
-    assert [brief(asked[1])["lesson"], notes(made, 5)] == [
-        "Look at the thing.",
-        "[b1] All of it\n[b2] Bring a desk",
-    ]
+    assert [brief(asked[1])["lesson"], notes(made, 5)] == ["Look at the thing.", "[b1] All of it\n[b2] Bring a desk"]
     # The same direction as a line that is there: not added again.
     observe(made, 20, "helpful: b1\nharmful: [b2], b7\nlesson: Again.", "- Another of it")
     assert notes(made, 5) == "[b1] All of it"

@@ -165,9 +165,7 @@ def test_what_a_step_prints_stands_below_its_command(desk: Callable[..., Desk], 
     assert (tmp_path / NOTES / "cell.txt").read_text() == f"\n{command}\none\ntwo\n"
 
 
-def test_how_far_a_cell_is_its_latest_step_says_in_its_progress_and_not_in_its_hints(
-    desk: Callable[..., Desk],
-) -> None:
+def test_how_far_a_cell_is_its_latest_step_says_in_its_progress_and_not_in_its_hints(desk: Callable[..., Desk]) -> None:
     calls = {"execution_calls": 1200, "guidance_calls": 3}
     for phase, k in (("snapshot", -1), ("evaluate", 1), ("exam", -1)):
         course = {"iteration": k, "iterations": 2, "phase": phase, "done": 5, "total": 9}

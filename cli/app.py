@@ -7,15 +7,7 @@ from typing import Annotated
 import typer
 
 import mage_es
-from mage_es.cli import (
-    config,
-    evolve,
-    exam,
-    explain,
-    replay,
-    resume,
-    runs,
-)
+from mage_es.cli import config, evolve, exam, explain, replay, resume, runs
 from mage_es.cli.completion import InstallOption
 from mage_es.cli.entries import CommandEntry, GroupEntry
 from mage_es.cli.help import PanelledGroup

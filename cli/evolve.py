@@ -9,14 +9,7 @@ from mage_es.cli.options import CONFIG, SPENDING, WORKING, FromAtOption, RunIdOp
 from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.paying import YesOption, going_on, require_agreement
-from mage_es.cli.registering import (
-    ExamsOption,
-    MetricOption,
-    RegisterOption,
-    SeedsOption,
-    SizeOption,
-    registration,
-)
+from mage_es.cli.registering import ExamsOption, MetricOption, RegisterOption, SeedsOption, SizeOption, registration
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import cautions
@@ -60,8 +53,7 @@ def evolve(
     ] = None,
     at: FromAtOption = "latest",
     prune: Annotated[
-        bool,
-        typer.Option("--prune", help="With --from: first take out of use there what its record proves harmful."),
+        bool, typer.Option("--prune", help="With --from: first take out of use there what its record proves harmful.")
     ] = False,
     register: RegisterOption = False,
     register_metric: MetricOption = "accuracy",

@@ -38,8 +38,7 @@ RunArgument = Annotated[
     ),
 ]
 BenchmarkArgument = Annotated[
-    str | None,
-    typer.Argument(help="Name of the benchmark, or a file of your own tasks.", autocompletion=benchmarks),
+    str | None, typer.Argument(help="Name of the benchmark, or a file of your own tasks.", autocompletion=benchmarks)
 ]
 RunIdOption = Annotated[
     str | None, typer.Option("--run-id", metavar="NAME", help="Name of the new run. [default: generated]")

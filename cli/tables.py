@@ -12,14 +12,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.agents import MissingGuidance
     from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
     from mage_es.engine.verbs.replay import ReplayReport
-    from mage_es.engine.verbs.summary import (
-        EpisodeRow,
-        ExamRow,
-        GuardSensitivity,
-        IterationRow,
-        LedgerRow,
-        RunSummary,
-    )
+    from mage_es.engine.verbs.summary import EpisodeRow, ExamRow, GuardSensitivity, IterationRow, LedgerRow, RunSummary
     from mage_es.events.vocabulary import FormDecided, Paired
 
 DIGEST_DIGITS = 16

@@ -29,10 +29,7 @@ class Brought(msgspec.Struct, frozen=True, array_like=True):
 
 class Probation:
     name: ClassVar[str] = "probation"
-    reads: ClassVar[Reads] = {
-        RunMerged: ("parent", "memory_ids"),
-        ProbationCounted: ProbationCounted.__struct_fields__,
-    }
+    reads: ClassVar[Reads] = {RunMerged: ("parent", "memory_ids"), ProbationCounted: ProbationCounted.__struct_fields__}
     dumped: ClassVar[Any] = dict[str, Brought]
     order: ClassVar[Order] = "global"
 

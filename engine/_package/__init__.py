@@ -56,11 +56,7 @@ if TYPE_CHECKING:  # `name as name` offers it to users' type checkers as well
         upgrade_price as upgrade_price,
     )
     from mage_es.engine.histories.upgrade_report import UpgradeReport as UpgradeReport
-    from mage_es.engine.histories.what_if import (
-        WhatIfReport as WhatIfReport,
-        awhat_if as awhat_if,
-        what_if as what_if,
-    )
+    from mage_es.engine.histories.what_if import WhatIfReport as WhatIfReport, awhat_if as awhat_if, what_if as what_if
     from mage_es.engine.models.registry import Models as Models, open_model as open_model
     from mage_es.engine.models.retrying import RetryPolicy as RetryPolicy
     from mage_es.engine.exports.hf import HfReport as HfReport, aexport_hf as aexport_hf, export_hf as export_hf

@@ -15,9 +15,7 @@ def judgement(planned: QuestionPlanned, verdict: Verdict, *, reason: str) -> Ans
     """Return the verdict as a fact; its score is rounded to millionths, the unit of every reward. [agents, Critic]"""
     if verdict.undecided:
         return AnswerUndecided(
-            **shared(planned, AnswerUndecided),
-            answer=verdict.answer,
-            problem=verdict.why or UNEXPLAINED,
+            **shared(planned, AnswerUndecided), answer=verdict.answer, problem=verdict.why or UNEXPLAINED
         )
     return AnswerJudged(
         **shared(planned, AnswerJudged),

@@ -317,12 +317,7 @@ class _Asking:
     def _standing(self, task_type: str, detail: Detail) -> TypeStanding:
         wrong, right = self._wrong(task_type), self._right(task_type)
         few = [*wrong[: detail.cases], *right[: detail.solved]]
-        return TypeStanding(
-            task_type=task_type,
-            right=len(right),
-            wrong=len(wrong),
-            samples=self._plainly(few, detail),
-        )
+        return TypeStanding(task_type=task_type, right=len(right), wrong=len(wrong), samples=self._plainly(few, detail))
 
     def _wrong(self, task_type: str) -> list[AnswerJudged]:
         """Return this iteration's failures of a type, fresh questions before revisited ones, then by id.

@@ -29,9 +29,7 @@ def _source(name: str) -> DataSource:
 
 
 def from_files(
-    definition: Callable[[], Any],
-    models: OwnModels | None = None,
-    source: Callable[[], DataSource] | None = None,
+    definition: Callable[[], Any], models: OwnModels | None = None, source: Callable[[], DataSource] | None = None
 ) -> BenchmarkEntry:
     """Return the entry of a benchmark that is read from files, by its `Definition` (dataset.py)."""
 

@@ -27,17 +27,7 @@ import msgspec
 from mage_es.engine.askings.columns import uses_of
 from mage_es.engine.askings.requests import Requests
 from mage_es.engine.exports.event_files import new_folder
-from mage_es.engine.exports.hf_card import (
-    ANSWERS,
-    GOLD,
-    MEMORIES,
-    QUESTIONS,
-    SPLITS,
-    Contents,
-    card,
-    licence_of,
-    named,
-)
+from mage_es.engine.exports.hf_card import ANSWERS, GOLD, MEMORIES, QUESTIONS, SPLITS, Contents, card, licence_of, named
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.splits import recorded_splits
 from mage_es.engine.run.directory import Run, as_run

@@ -49,12 +49,7 @@ WITHHELD = "(The text of a subject, which no export has.)"
 _READ: frozenset[type[v.Event]] = frozenset({
     *(v.QuestionPlanned, v.ModelCalled, v.BundleTrimmed, v.AnswerJudged, v.AnswerUnanswered, v.AnswerUndecided),
 })  # fmt: skip
-_STOPPED: Mapping[str, Any] = {
-    "end": "stop",
-    "length": "max_tokens",
-    "loop": "max_tokens",
-    "refused": "content_filter",
-}
+_STOPPED: Mapping[str, Any] = {"end": "stop", "length": "max_tokens", "loop": "max_tokens", "refused": "content_filter"}
 
 
 class InspectLog(msgspec.Struct, frozen=True, kw_only=True):

@@ -51,12 +51,7 @@ class OtlpReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @typed
 def export_otlp(
-    run: Run | Path | str,
-    to: Path | None = None,
-    *,
-    endpoint: str = "",
-    until: str = "latest",
-    texts: bool = False,
+    run: Run | Path | str, to: Path | None = None, *, endpoint: str = "", until: str = "latest", texts: bool = False
 ) -> OtlpReport:
     """Export a run in OpenTelemetry's form: into a folder, which is created, or to a collector (OTLP over HTTP).
 

@@ -317,10 +317,7 @@ def _mean(posterior: Posterior) -> float:
 
 
 def _answers(was: _Side, now: _Side) -> Iterator[AnswersDiff]:
-    for what, before, after in (
-        ("anchors", _anchors(was), _anchors(now)),
-        ("exam", _examined(was), _examined(now)),
-    ):
+    for what, before, after in (("anchors", _anchors(was), _anchors(now)), ("exam", _examined(was), _examined(now))):
         if before.keys() & after.keys():
             yield answers_diff(what, before, after)
 

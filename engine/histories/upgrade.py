@@ -138,13 +138,7 @@ async def aupgrade(
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
     started = _learned_run(run, reader, name)
     price = upgrade_price(
-        run,
-        execution=name,
-        sample=sample,
-        questions=questions,
-        runs_dir=folder,
-        run_id=run_id,
-        prices=runtime.prices,
+        run, execution=name, sample=sample, questions=questions, runs_dir=folder, run_id=run_id, prices=runtime.prices
     )
     # It only asks again: with the settings used for clients, and each question without its own case.
     only_asks: dict[str, Any] = {"iterations": 1, "coin": 0.0, "revisit_self": "exclude"}

@@ -7,15 +7,7 @@ from typing import Any
 import msgspec
 
 from mage_es.engine.embedders.served import Embedded
-from mage_es.engine.providers.clients import (
-    OPENAI,
-    Tokens,
-    as_faults,
-    client_of,
-    key_of,
-    read_as,
-    require_package,
-)
+from mage_es.engine.providers.clients import OPENAI, Tokens, as_faults, client_of, key_of, read_as, require_package
 from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.spec import ModelSpec
 

@@ -199,11 +199,7 @@ def _load(loading: Loading, spec: ModelSpec) -> _Loaded:
 def _usage(timings: dict[str, float]) -> dict[str, Any]:
     cached, written = int(timings.get("cache_n", 0)), int(timings.get("predicted_n", 0))
     given = int(timings.get("prompt_n", 0)) + cached
-    return {
-        "prompt_tokens": given,
-        "completion_tokens": written,
-        "prompt_tokens_details": {"cached_tokens": cached},
-    }
+    return {"prompt_tokens": given, "completion_tokens": written, "prompt_tokens_details": {"cached_tokens": cached}}
 
 
 def loading_of(spec: ModelSpec) -> Loading:

@@ -24,13 +24,7 @@ from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.splits import NO_SIDES, Sides, Splits, recorded_splits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.questions import (
-    all_questions,
-    grown,
-    stored_questions,
-    with_column_roles,
-    with_questions,
-)
+from mage_es.engine.run.questions import all_questions, grown, stored_questions, with_column_roles, with_questions
 from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.events import vocabulary as v

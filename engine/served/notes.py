@@ -15,16 +15,7 @@ from itertools import chain, pairwise
 from typing import Literal, NamedTuple, cast
 
 from mage_es.engine.rules.forms import USUAL, WORKED, form_of
-from mage_es.engine.rules.ingredients import (
-    ASKS,
-    CASES,
-    Near,
-    as_lines,
-    as_turns,
-    nearest_last,
-    noted,
-    remembered,
-)
+from mage_es.engine.rules.ingredients import ASKS, CASES, Near, as_lines, as_turns, nearest_last, noted, remembered
 from mage_es.engine.rules.prompt import BARE, NOTES, QUESTION, headed, render_known
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.model import BETWEEN_TURNS

@@ -65,8 +65,7 @@ _INSTRUCTIONS = (
 _logger = logging.getLogger(__name__)
 
 _SearchId = Annotated[
-    str,
-    Meta(min_length=1, max_length=128, description="The search_id of that search, such as inf-1-7; no memory_id."),
+    str, Meta(min_length=1, max_length=128, description="The search_id of that search, such as inf-1-7; no memory_id.")
 ]
 _Text = Annotated[str, Meta(max_length=4_000)]
 

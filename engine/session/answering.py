@@ -27,15 +27,7 @@ from mage_es.projections.progress import trial_of
 class Answering:
     """The execution tier at work on the planned questions of one session, at most `workers` at once."""
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        reporter: Reporter,
-        clients: Clients,
-        world: World,
-        *,
-        workers: int,
-    ) -> None:
+    def __init__(self, recorder: Recorder, reporter: Reporter, clients: Clients, world: World, *, workers: int) -> None:
         self._recorder, self._reporter, self._clients = recorder, reporter, clients
         self._workers, self._streak, self._is_reworded = workers, Streak(), False
         # Inference is frozen: answering a question must not use guidance, so courses get no client for that tier.

@@ -12,13 +12,7 @@ from mage_es.projections.fold import State
 
 
 def bare_plan(
-    question_id: str,
-    *,
-    arm: str,
-    template: str,
-    task_type: str = "",
-    purpose: Purpose = "exam",
-    iteration: int = -1,
+    question_id: str, *, arm: str, template: str, task_type: str = "", purpose: Purpose = "exam", iteration: int = -1
 ) -> QuestionPlanned:
     """Return the plan of a question that shows nothing learned, with nothing drawn at random; its prompt is not known
     yet."""

@@ -57,14 +57,7 @@ from mage_es.engine.study.baselines.courses import (
     view_of,
     writer_text,
 )
-from mage_es.engine.study.baselines.table import (
-    LEARNING_AT,
-    PLAIN,
-    find_baseline,
-    is_method,
-    open_method,
-    planned,
-)
+from mage_es.engine.study.baselines.table import LEARNING_AT, PLAIN, find_baseline, is_method, open_method, planned
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.evolve import data_from_python
 from mage_es.engine.verbs.exam import exam_closed
@@ -165,13 +158,7 @@ async def abaseline(
     if registration:
         registered_in(world, registration)  # before there is a folder
     beginning = Beginning(
-        config,
-        limits,
-        name,
-        questions,
-        learn_from=learn_from,
-        budget_tokens=budget_tokens,
-        registration=registration,
+        config, limits, name, questions, learn_from=learn_from, budget_tokens=budget_tokens, registration=registration
     )
     started = _started(world, beginning, chosen)
     begins_with = None if benchmark else beginning

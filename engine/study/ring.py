@@ -164,11 +164,7 @@ class _Ring(NamedTuple):
                 if not self.budget_tokens or limits != UNLIMITED:
                     raise
         report = await aexamine(
-            run,
-            questions=self.questions,
-            data_dir=self.data_dir,
-            runtime=self.runtime,
-            **examinees(self.models),
+            run, questions=self.questions, data_dir=self.data_dir, runtime=self.runtime, **examinees(self.models)
         )
         reader = LogReader(run.log_path)
         record = next(each for each in exam_records(reader) if each.opened.exam == report.exam_id)

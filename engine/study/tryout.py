@@ -143,12 +143,7 @@ async def atryout(
     controlled, under_control, commonest = 0, None, None
     if _outlook(gain) == "better":
         exam = await aexamine(
-            run,
-            questions=questions,
-            control=control,
-            data_dir=data_dir,
-            runtime=runtime,
-            **examinees(models),
+            run, questions=questions, control=control, data_dir=data_dir, runtime=runtime, **examinees(models)
         )
         controlled, under_control, commonest = exam.correct, exam.beside, exam.commonest
     reader = LogReader(run.log_path)

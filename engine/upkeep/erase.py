@@ -102,12 +102,7 @@ def plan_erasure(run: Run | Path | str, *, subject: str) -> ErasurePlan:
 
 @typed
 def erase(
-    run: Run | Path | str,
-    *,
-    subject: str,
-    reason: str = REASON,
-    by: str = "user",
-    also: Sequence[Path | str] = (),
+    run: Run | Path | str, *, subject: str, reason: str = REASON, by: str = "user", also: Sequence[Path | str] = ()
 ) -> ErasureReceipt:
     """Destroy the key of a subject, quarantine what was learned from its questions, and return the receipt.
 

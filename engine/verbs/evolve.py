@@ -27,13 +27,7 @@ from mage_es.engine.run.world import first_event, open_world, registered_in
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.decorators import blocking, typed
-from mage_es.engine.verbs.preflight import (
-    asks_guidance,
-    given_away,
-    require_room,
-    require_served,
-    room_for_briefs,
-)
+from mage_es.engine.verbs.preflight import asks_guidance, given_away, require_room, require_served, room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
 from mage_es.events.disk import FileSystem
@@ -170,10 +164,7 @@ async def begin(
 
 
 def data_from_python(
-    config: Config,
-    tasks: Sequence[Mapping[str, Any]] | None,
-    scorer: str | Scoring | None,
-    benchmark: Benchmark | None,
+    config: Config, tasks: Sequence[Mapping[str, Any]] | None, scorer: str | Scoring | None, benchmark: Benchmark | None
 ) -> tuple[Config, Benchmark | None]:
     """Return the configuration and the benchmark of a run on data given from Python."""
     if benchmark is not None:

@@ -331,12 +331,7 @@ class Askings:
         return found
 
     def _decide(
-        self,
-        seq: int,
-        event: v.GuardDecided,
-        now: dict[str, bool],
-        then: dict[str, bool],
-        rolled_to: int | None,
+        self, seq: int, event: v.GuardDecided, now: dict[str, bool], then: dict[str, bool], rolled_to: int | None
     ) -> None:
         unasked = {name for name in now if (event.iteration, self.rows.get(name, -1)) in self._decided}
         kept = sum(now[name] for name in unasked)

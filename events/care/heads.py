@@ -96,11 +96,7 @@ def read_head_file(file: Path) -> KeptHead:
 
 
 def verify_heads(
-    path: Path,
-    *,
-    known: Iterable[Verifier] = (),
-    also: Iterable[KeptHead] = (),
-    vocabulary: Vocabulary | None = None,
+    path: Path, *, known: Iterable[Verifier] = (), also: Iterable[KeptHead] = (), vocabulary: Vocabulary | None = None
 ) -> HeadsVerdict:
     """Check the log in a folder against its signed heads, and against `also`, which were kept elsewhere. `known` are
     trusted keys: each must have signed or cosigned a head. Raises `PrerequisiteError` without the package that checks

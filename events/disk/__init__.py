@@ -5,14 +5,4 @@ from mage_es.events.disk.filesystem import File, FileSystem, LocalFileSystem, Lo
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.disk.lock import WriterLock
 
-__all__ = [
-    "File",
-    "FileSystem",
-    "Head",
-    "Layout",
-    "LocalFileSystem",
-    "Lock",
-    "Range",
-    "WriterLock",
-    "write_new",
-]
+__all__ = ["File", "FileSystem", "Head", "Layout", "LocalFileSystem", "Lock", "Range", "WriterLock", "write_new"]

@@ -72,12 +72,7 @@ class Batch:
     """Events of one type: their sequence numbers, and one column for each wanted field."""
 
     def __init__(
-        self,
-        cls: type[Event],
-        seqs: Column | list[int],
-        columns: Columns,
-        by: int = 0,
-        headers: Headers | None = None,
+        self, cls: type[Event], seqs: Column | list[int], columns: Columns, by: int = 0, headers: Headers | None = None
     ) -> None:
         """`by` is added to the sequence numbers; `headers` are the header's columns that were asked for."""
         self.columns = columns

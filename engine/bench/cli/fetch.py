@@ -12,9 +12,7 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 EXAMPLES = examples(
-    "mage-es fetch",
-    "mage-es fetch gsm8k --data-dir data",
-    "mage-es fetch gsm8k --from http://mirror/gsm8k",
+    "mage-es fetch", "mage-es fetch gsm8k --data-dir data", "mage-es fetch gsm8k --from http://mirror/gsm8k"
 )
 
 

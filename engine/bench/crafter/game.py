@@ -12,15 +12,7 @@ from mage_es.engine.bench.crafter.changes import Change, change
 from mage_es.engine.bench.crafter.handbook import ACHIEVEMENTS
 from mage_es.engine.bench.crafter.replies import ACTIONS, action_in
 from mage_es.engine.bench.crafter.simulator import Simulator, SimulatorState
-from mage_es.engine.bench.crafter.wording import (
-    NOT_VALID,
-    USUAL,
-    Scene,
-    ViewOptions,
-    in_view,
-    long_term,
-    short_term,
-)
+from mage_es.engine.bench.crafter.wording import NOT_VALID, USUAL, Scene, ViewOptions, in_view, long_term, short_term
 from mage_es.engine.seams.environment import Entity, Observation, StepOutcome
 
 MOST_STEPS = 2_000

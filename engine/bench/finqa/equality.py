@@ -6,15 +6,7 @@ are expanded into expressions, which must have the same values at points drawn f
 
 from collections.abc import Mapping, Sequence
 
-from mage_es.engine.bench.finqa.program import (
-    GREATER,
-    OF_A_ROW,
-    InvalidProgram,
-    ProgramStep,
-    cut,
-    reference,
-    steps_of,
-)
+from mage_es.engine.bench.finqa.program import GREATER, OF_A_ROW, InvalidProgram, ProgramStep, cut, reference, steps_of
 from mage_es.engine.bench.realmath.expressions import Application, Expression, Variable
 from mage_es.engine.bench.realmath.values import Work, agree
 

@@ -8,14 +8,7 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate, product
 
-from mage_es.engine.bench.realmath.expressions import (
-    Collection,
-    StatedAnswer,
-    StatedItem,
-    Unreadable,
-    relation,
-    stated,
-)
+from mage_es.engine.bench.realmath.expressions import Collection, StatedAnswer, StatedItem, Unreadable, relation, stated
 from mage_es.engine.bench.realmath.reading import read_expression
 from mage_es.engine.bench.realmath.tokens import matching, plain, split_at, squeezed, tokens_of
 

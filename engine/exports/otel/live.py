@@ -19,15 +19,7 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import get_current_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from mage_es.engine.exports.otel.otlp import (
-    PATIENCE_S,
-    SCOPE,
-    event_of,
-    exporters,
-    resource_of,
-    span_of,
-    warnings_of,
-)
+from mage_es.engine.exports.otel.otlp import PATIENCE_S, SCOPE, event_of, exporters, resource_of, span_of, warnings_of
 from mage_es.engine.exports.otel.spans import (
     NO_TEXTS,
     TraceIds,

@@ -52,7 +52,7 @@ PATIENCE_S, EXPORT_S = 5.0, 20.0
 _KINDS = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT, "server": SpanKind.SERVER}
 _IDS = ("traceId", "spanId", "parentSpanId")
 _STRUCTURED = {
-    *(gen_ai.GEN_AI_SYSTEM_INSTRUCTIONS, gen_ai.GEN_AI_INPUT_MESSAGES, gen_ai.GEN_AI_OUTPUT_MESSAGES, RECORDS),
+    *(gen_ai.GEN_AI_SYSTEM_INSTRUCTIONS, gen_ai.GEN_AI_INPUT_MESSAGES, gen_ai.GEN_AI_OUTPUT_MESSAGES, RECORDS)
 }
 
 

@@ -447,12 +447,7 @@ def searched(run: str, shown: Mapping[str, float | None], says: Mapping[str, Att
         {"id": name, "content": says.get(name) or None, **({} if score is None else {"score": score})}
         for name, score in shown.items()
     ]
-    return {
-        _OPERATION: SEARCH_MEMORY,
-        STORE: run,
-        RECORD_COUNT: len(records),
-        RECORDS: records,
-    }
+    return {_OPERATION: SEARCH_MEMORY, STORE: run, RECORD_COUNT: len(records), RECORDS: records}
 
 
 def told_by(memory: v.MemoryAppended | MemoryRow) -> Attributes:

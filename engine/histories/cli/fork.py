@@ -42,8 +42,5 @@ def fork(
     )
     begun = f"{report.run_id} continues from {report.marker} of {report.parent}"
     splits = f"{report.evolution} questions to learn from, {report.anchors} anchors, {report.held_out} held out"
-    out.report(
-        report,
-        f"{begun} and shares its first {report.events:,} events. It has {splits}. 0 calls were made.",
-    )
+    out.report(report, f"{begun} and shares its first {report.events:,} events. It has {splits}. 0 calls were made.")
     out.next(settings.again("resume", report.run_id, names=("runs_dir", "data_dir")))

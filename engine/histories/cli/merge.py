@@ -13,10 +13,7 @@ from mage_es.cli.settings import Settings
 if TYPE_CHECKING:
     from mage_es.engine.histories.merge import MergeReport
 
-EXAMPLES = examples(
-    "mage-es merge monday tuesday --run-id week",
-    "mage-es merge monday@iter-4 tuesday",
-)
+EXAMPLES = examples("mage-es merge monday tuesday --run-id week", "mage-es merge monday@iter-4 tuesday")
 _REASONS = {"question": "question kept back", "origin": "made from one", "kind": "not a memory"}
 
 

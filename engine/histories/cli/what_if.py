@@ -15,18 +15,10 @@ from mage_es.cli.tables import ID_DIGITS, mark_of
 
 if TYPE_CHECKING:
     from mage_es.engine.histories.rules.what_if import WhatIfEstimate
-    from mage_es.engine.histories.what_if import (
-        WhatIfAnswers,
-        WhatIfGate,
-        WhatIfGuard,
-        WhatIfReport,
-        WhatIfVerdict,
-    )
+    from mage_es.engine.histories.what_if import WhatIfAnswers, WhatIfGate, WhatIfGuard, WhatIfReport, WhatIfVerdict
 
 EXAMPLES = examples(
-    "mage-es what-if RUN --guard paper",
-    "mage-es what-if RUN --arm cot",
-    "mage-es what-if RUN --without 5c0f0e8a --yes",
+    "mage-es what-if RUN --guard paper", "mage-es what-if RUN --arm cot", "mage-es what-if RUN --without 5c0f0e8a --yes"
 )
 _JUDGES = ("guard", "guard_drop", "guard_p", "catastrophic_drop", "catastrophic_p", "gate", "gate_p")
 _SHOWN = 4

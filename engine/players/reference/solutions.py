@@ -48,9 +48,5 @@ def worked_cases(cases: Iterable[C]) -> list[tuple[C, Worked]]:
 
 def type_strategy(case: Case, recognise: str, reasoning: str) -> AuthoredFailure:
     return AuthoredFailure(
-        question_id=case.question_id,
-        kind="type_strategy",
-        recognise=recognise,
-        reasoning=reasoning,
-        answer=case.answer,
+        question_id=case.question_id, kind="type_strategy", recognise=recognise, reasoning=reasoning, answer=case.answer
     )

@@ -37,12 +37,7 @@ def ring(
     settings: Settings,
     out: Output,
     methods: Annotated[
-        str,
-        typer.Option(
-            "--methods",
-            metavar="NAME,...",
-            help=f"{LEARNING}, mage, a baseline, or a plug-in's.",
-        ),
+        str, typer.Option("--methods", metavar="NAME,...", help=f"{LEARNING}, mage, a baseline, or a plug-in's.")
     ] = ALL,
     seeds: Annotated[
         int, typer.Option("--seeds", min=1, max=1000, help="Number of seeds: --seed and those after it.")

@@ -5,14 +5,7 @@
 
 from mage_es.engine.benchmarks.tasks.scorers import Scorer
 from mage_es.engine.players.worlds.private.kind import Options, Posed, SetKind, SetOption
-from mage_es.engine.players.worlds.private.wording import (
-    GOODS,
-    TOWNS,
-    circumstances,
-    coined,
-    several,
-    with_asides,
-)
+from mage_es.engine.players.worlds.private.wording import GOODS, TOWNS, circumstances, coined, several, with_asides
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Split, Verdict

@@ -5,8 +5,6 @@ where the paper leaves the rule open, contradicts itself or is wrong. Each test 
 its mark, as `@pytest.mark.paper("Eq. 2")`. Both are read from the source, nothing is imported.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 Properties are tried on the same examples each time; `python -m pytest --hypothesis-profile search` looks for new ones.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import random

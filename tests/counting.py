@@ -1,7 +1,5 @@
 """Counting what a function does: the same on every machine, as a clock is not."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

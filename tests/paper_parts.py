@@ -1,7 +1,5 @@
 """What of the paper the defaults leave out, for tests of those parts: bandits, quotas, sections, revisits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 PAPER_PARTS: dict[str, Any] = {

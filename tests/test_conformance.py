@@ -1,7 +1,5 @@
 """Every rule of the paper has its code and its test, as their citations and marks say."""
 
-from __future__ import annotations
-
 import ast
 
 from tests.conformance import REQUIRED, Source, citations, marks, rules, table

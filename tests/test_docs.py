@@ -1,7 +1,5 @@
 """The reference pages of the site are made from the commands, names and event types that there are."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

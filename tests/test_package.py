@@ -1,7 +1,5 @@
 """`import mage_es` is the front door: every public name, nothing heavy, and the command beside it."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import importlib

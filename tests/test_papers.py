@@ -1,7 +1,5 @@
 """The documents are true: their Python runs, their commands exist with the flags they show, their scripts are there."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -3,8 +3,6 @@
 Every command is run, in order, in one empty folder and in this process, without a network.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

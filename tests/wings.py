@@ -9,8 +9,6 @@ Rules
       no module of these, and need nothing that they offer (NEEDING).
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

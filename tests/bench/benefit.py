@@ -6,8 +6,6 @@ Anchors are spread evenly over task types. With what was learned an anchor is wo
 independently. The figures are shares of the types that are served what was learned; the others are served bare.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@
 Every question that is shown was answered with a reply of 300 words; the teacher sees solutions, which is the most.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from itertools import islice

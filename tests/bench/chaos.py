@@ -8,8 +8,6 @@ A case is drawn from its seed alone: which attack, and all that chance decides i
 other one the next number. Exit code 1 if any failed. The explorers are those of the suite, see `ATTACKS`.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

@@ -7,8 +7,6 @@ The limit for 500 steps with text observations is 8 s. `drawn` is the package's 
 protocol: what the adapter leaves out, and takes the random numbers of.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time

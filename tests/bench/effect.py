@@ -9,8 +9,6 @@ saw one of the most shown memories are asked again without it. The truth of a pa
 probabilities, that of a memory their mean.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Sequence

@@ -8,8 +8,6 @@ filled beforehand with random memories of the benchmark's own task types; guard 
 what is left is EVALUATE and UPDATE.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -9,8 +9,6 @@ through on a clock of its own, whose seconds pass as soon as everybody waits: th
 is resumed every ten minutes, in vain while the server is away, and ends in the state of a run that nothing disturbed.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -4,8 +4,6 @@
 are right with these probabilities. Answers of one model to one question go together, which makes the trial better.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 from scipy.stats import multinomial

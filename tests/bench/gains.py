@@ -9,8 +9,6 @@ often the full system took each search arm, route and action is printed too. Run
 so every number can be replayed.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from collections import Counter

@@ -8,8 +8,6 @@ no memory is in the graph. Only the graph is folded, in this process, with the l
 system. Seconds are CPU seconds of the process, reading and decompressing the log included.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import time

@@ -11,8 +11,6 @@ is CPU seconds, the best of three processes, and MiB the peak of the one that ne
 the logarithms between the last two sizes: 1 grows with the history, 0 not at all.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -12,8 +12,6 @@ change the accuracy falls for good; share of runs in which the first decision af
 of the first three is. The limits are those of the goals; the paper's guard is given 200 fresh questions.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

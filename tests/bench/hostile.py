@@ -29,8 +29,6 @@ the 200 before; such a difference has a standard deviation of 6 points, so that 
 compares the tickets 100 to 200 after the change with these 200: in points, with the p that chance made them worse.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import hashlib

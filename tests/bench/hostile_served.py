@@ -10,8 +10,6 @@ what passes the guard and two near anchors (serving/rules/trials.py). What else 
 approves every proposal unread, whoever made it, as the worst reviewer would.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import hashlib

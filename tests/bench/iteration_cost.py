@@ -8,8 +8,6 @@ every kind of memory is written; the guidance tier is the embedded one. Prints C
 threads) and wall seconds of each iteration, the median of those around iterations 5 and 50, and what was learned.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

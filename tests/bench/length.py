@@ -8,8 +8,6 @@ answers as the embedded learner would. The second thinks until its limit cuts it
 line over and over until then.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

@@ -10,8 +10,6 @@ Then two keys share a run: one teaches what is true, the other, with a fifth of 
 questions that no one asked.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import shutil

@@ -8,8 +8,6 @@ within a repetition, so that a disk or a machine that is busy for a while distur
 disk. What the log writes when a file is full (one event in 32,768 waits for it) is measured apart.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import hashlib

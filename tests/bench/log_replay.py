@@ -8,8 +8,6 @@ also those that a fold need not read. Memory is the peak of the process less wha
 library replays --peer-events events and feeds the same projections.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -5,8 +5,6 @@ the rest are masteries, plans, verdicts of the guard and marks. The texts are se
 and numbers. Every event follows from those before it, so each prefix folds; equal seeds give equal runs.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from random import Random

@@ -6,8 +6,6 @@ The bare pass-through is what a proxy of this stack needs at least: a route of S
 those of the connection, httpx's transport set up as `mage-es serve` does, as its uvicorn is, and the reply's pieces.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import multiprocessing

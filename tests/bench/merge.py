@@ -7,8 +7,6 @@ merged, and with one run over all. Without anchors, recall and failure memories 
 cases differs. A run that is there is not made again.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@
 Every question is held against all before it and then taken in. Seconds are CPU seconds; shingling is counted apart.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import time

@@ -11,8 +11,6 @@ is examined before and after on 40 others; the interval is the one that `mage-es
 that every question is shown memories, but where it says otherwise.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

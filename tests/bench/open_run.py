@@ -7,8 +7,6 @@ Every log is filled with random memories, over the benchmark's task types and bo
 writes. The floor, in turn with the bundles: one product of all memories with the question, and its best three.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

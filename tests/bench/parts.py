@@ -10,8 +10,6 @@ slices add up and an interrupted bench goes on. The effect is with minus without
 95 % t interval; one that holds zero is "no effect found".
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -5,8 +5,6 @@ Rules
     - Every store keeps the payload, and number, identity, time, iteration, phase and type, as columns where it has any.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import sys

@@ -10,8 +10,6 @@ therefore the intervals of DRAWS samples of each case, drawn with replacement, a
 is not made again, and no recorded call.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from pathlib import Path

@@ -8,8 +8,6 @@ order of their ids, which is the same in every prompt. A server that keeps all i
 what lies behind the longest beginning that a prompt has in common with one before it.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import bisect

@@ -5,8 +5,6 @@ after 120 (`--learned`) to learn from: the sum over seeds. `metric` is how often
 so many seeds, and what is right by it; where none was, by the cosine.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections import Counter

@@ -6,8 +6,6 @@ Per benchmark and template: the prompt of one short question with nothing known,
 kind and a refined skill, and the part of it that is the same for all questions (the system message).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 

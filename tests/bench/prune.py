@@ -7,8 +7,6 @@ The worlds and their memories are those of tests/bench/effect.py. Two runs go on
 one without what the prune took out; both ask the same questions, of which those count that no pair has seen.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ A wordmath run with 40 anchors is served to one key, which demonstrates right an
 (three of each type) and answers to questions about other things. One publish then says what passed and what waits.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from collections import Counter, defaultdict

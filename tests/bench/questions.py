@@ -3,8 +3,6 @@
 python -m tests.bench.questions --data-dir data
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import time

@@ -8,8 +8,6 @@ memories of a type have to the nearest of another question, of the whole text al
 those that the floor is measured with. `--tickets` evolves a run on tickets of one template, generated, first.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import time

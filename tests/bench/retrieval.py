@@ -9,8 +9,6 @@ by query. recall@3 is the share of our exact bundle that a peer finds: vectors l
 of real questions do.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics

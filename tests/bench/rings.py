@@ -5,8 +5,6 @@ leaves under `--name NAME`. Those of a ring NAME-VARIANT are the method VARIANT-
 model is asked.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections import defaultdict

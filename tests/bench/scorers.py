@@ -3,8 +3,6 @@
 python -m tests.bench.scorers
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """A system on several seeds: its runs with their exams, and what the seeds say together."""
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from collections.abc import Sequence

@@ -10,8 +10,6 @@ known to the client. Held against each other: what clients saw, what the upstrea
 and, for each process that was not killed, its metrics.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -5,8 +5,6 @@ with its right answer, and no call is made), serves them in each layout, and ask
 memories, with notes and with turns, as a client would: its own system message, the bare ticket, free text back.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

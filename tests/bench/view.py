@@ -9,8 +9,6 @@ second. The server's first page is that of a run which it has not read, then of 
 are measured by tests/bench/view_page.py.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import subprocess

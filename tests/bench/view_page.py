@@ -11,8 +11,6 @@ from the navigation until a frame with its prompt, its answer and its verdict wa
 median of its repeats: the browser shares the machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import http.server
 import shutil

@@ -6,8 +6,6 @@ The steps are those of the reference solutions, and of replies that search in th
 products and buy. Observations and valid actions are made at every step, as an episode of a run makes them.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Iterable

@@ -11,8 +11,6 @@ truthworld: real runs with bandits (arms), and with a coin (memories). The truth
 has answered rightly with the other arm, or without the memory.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import time

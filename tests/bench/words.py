@@ -5,8 +5,6 @@
 A message is text in a raised error, in a call that prints, or in the help of a command.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 from collections.abc import Iterator

@@ -8,8 +8,6 @@ same held-out tasks before iteration 0 and after the last; the full system also 
 another type (control `shuffled`). Runs and exams are kept in --runs-dir, so every number can be replayed.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from concurrent.futures import ProcessPoolExecutor

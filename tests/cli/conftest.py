@@ -1,7 +1,5 @@
 """A place to run commands in: an empty folder, no settings from outside, and the command line in this process."""
 
-from __future__ import annotations
-
 import math
 import os
 import shlex

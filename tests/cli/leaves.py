@@ -1,7 +1,5 @@
 """Every command of the command line, as the parser has it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The command table: help, version, unknown commands, and what is not imported."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

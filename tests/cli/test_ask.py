@@ -1,7 +1,5 @@
 """`mage-es ask` from the outside."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """`mage-es backup` and `mage-es restore` from the outside."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

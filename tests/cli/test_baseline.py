@@ -1,7 +1,5 @@
 """`mage-es baseline` from the outside."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`mage-es bisect`: a metric needs no model, a question none without a yes, and the same command is free afterwards."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

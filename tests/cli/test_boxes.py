@@ -1,7 +1,5 @@
 """Tables that are wider than the terminal: nothing is cut, and every part says what its rows are."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """`mage-es config` from the outside."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Callable

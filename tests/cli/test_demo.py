@@ -1,7 +1,5 @@
 """The demonstration, on fewer questions."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

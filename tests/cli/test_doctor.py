@@ -1,7 +1,5 @@
 """`mage-es doctor` from the outside."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

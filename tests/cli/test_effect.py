@@ -1,7 +1,5 @@
 """`mage-es effect`: the price comes first, and without a yes two of the three numbers are printed."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

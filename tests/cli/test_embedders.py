@@ -1,7 +1,5 @@
 """Runs whose vectors come from a server: looked at without it, and never continued with another model's."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`mage-es evolve` from the outside: a run, and everything that is refused."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

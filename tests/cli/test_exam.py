@@ -1,7 +1,5 @@
 """`mage-es exam` from the outside."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

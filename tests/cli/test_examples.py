@@ -1,7 +1,5 @@
 """The examples that stand in the help of each command are command lines that it takes."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

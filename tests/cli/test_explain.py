@@ -1,7 +1,5 @@
 """`mage-es explain`: every word that the first screens use and that is not common is explained."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

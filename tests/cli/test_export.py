@@ -1,7 +1,5 @@
 """`mage-es export` from the outside."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from importlib.util import find_spec

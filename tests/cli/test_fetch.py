@@ -1,7 +1,5 @@
 """`mage-es fetch` from the outside; downloads come from a server in this process."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import json

@@ -1,7 +1,5 @@
 """`mage-es fork` from the outside."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

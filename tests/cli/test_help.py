@@ -1,7 +1,5 @@
 """How help is laid out."""
 
-from __future__ import annotations
-
 import re
 
 from mage_es.cli.app import app

@@ -1,7 +1,5 @@
 """Ctrl-C: the first asks, the second stops."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import signal

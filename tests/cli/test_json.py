@@ -1,7 +1,5 @@
 """With `--json` each command puts one JSON document on stdout and nothing else, whether it succeeds or not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Keys and receipts on the command line: made once, used by name of their file, checked by their verifier key."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

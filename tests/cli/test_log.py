@@ -1,7 +1,5 @@
 """`mage-es log` and `show seq:N` from the outside."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

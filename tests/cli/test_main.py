@@ -1,7 +1,5 @@
 """Every error becomes a message and an exit code."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

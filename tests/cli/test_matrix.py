@@ -1,7 +1,5 @@
 """`mage-es matrix` from the outside."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

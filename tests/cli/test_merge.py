@@ -1,7 +1,5 @@
 """`mage-es merge` from the outside."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

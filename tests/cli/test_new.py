@@ -1,7 +1,5 @@
 """`mage-es new` from the outside."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

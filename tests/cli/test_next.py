@@ -1,7 +1,5 @@
 """What a command names as the next one works when it is pasted, wherever the run is."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

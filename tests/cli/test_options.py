@@ -1,7 +1,5 @@
 """Options are made from settings, with the description that stands under each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

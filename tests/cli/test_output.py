@@ -1,7 +1,5 @@
 """What reaches the terminal, and what must not."""
 
-from __future__ import annotations
-
 import sys
 
 import msgspec

@@ -1,7 +1,5 @@
 """What is seen while a run works."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`mage-es publish` and `mage-es gain` from the outside."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

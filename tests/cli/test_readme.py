@@ -1,7 +1,5 @@
 """The page on the command line names every command, and no option or exit code that does not exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

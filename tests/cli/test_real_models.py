@@ -1,7 +1,5 @@
 """Runs with a model behind a server that misbehaves: what is counted, what is said, and what is kept."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

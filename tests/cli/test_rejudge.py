@@ -1,7 +1,5 @@
 """`mage-es rejudge`: the price comes first, and what a judge said is paid for once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`verify --repair`, and `verify --head`, from the outside."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`mage-es resume` from the outside: what it refuses and what it leaves alone."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

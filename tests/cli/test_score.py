@@ -1,7 +1,5 @@
 """`mage-es score`: one JSON object in, one out, and the totals apart."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

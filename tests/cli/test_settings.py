@@ -1,7 +1,5 @@
 """Precedence, origins and refusals of settings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every command on runs with subjects, in every state of their keys: it works, or says in one line why it cannot."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Reports as tables."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """`mage-es upgrade`: the price comes first, and nothing is asked without a yes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`mage-es verify` from the outside."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

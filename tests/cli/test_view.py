@@ -1,7 +1,5 @@
 """`mage-es view`: a file, a folder, or a server that Ctrl-C ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

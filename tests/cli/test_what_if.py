@@ -1,7 +1,5 @@
 """`mage-es what-if`: what the record says is printed with what it rests on, and only a yes spends anything."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

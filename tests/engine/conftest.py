@@ -1,7 +1,5 @@
 """Small runs for the engine's tests: real log, real projections, real benchmark; models at the seam."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -3,8 +3,6 @@
 So it gains where answers go with questions, and nowhere else.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -11,8 +11,6 @@ Rules: what a violation is
 The folds and tables that may be deleted are: after a crash they may be gone, torn, or ahead of what the disk kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import shutil

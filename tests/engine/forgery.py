@@ -1,7 +1,5 @@
 """Logs written anew, sound in every byte, with one thing in them that must not be."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable
 from itertools import chain, groupby, islice

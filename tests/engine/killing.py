@@ -1,7 +1,5 @@
 """Killing a process that records a run (`kill -9`) at moments told by what it has recorded, on any machine."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A process for killing: begins the run of a configuration, or resumes it, with a model that keeps calls in flight."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import sys

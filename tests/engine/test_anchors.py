@@ -1,7 +1,5 @@
 """Anchors are asked where they would see something new, until enough were, and each has a verdict at every snapshot."""
 
-from __future__ import annotations
-
 from mage_es.engine.histories.diff import diff
 from mage_es.engine.rules.guard import LOOKS, Accepted, is_no_drop, parts
 from mage_es.engine.run.directory import Run

@@ -1,7 +1,5 @@
 """No guidance prompt is longer than its budget, whatever a benchmark's records hold."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A configuration is plain data, and warns of what cannot work."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.config import Config, canonical, cautions, parse

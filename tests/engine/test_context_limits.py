@@ -1,7 +1,5 @@
 """Models with a small context: prompts shrink memory by memory, on record, the same way again after a stop."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Courses in runs: stopped or killed anywhere, no recorded move is made again and the state comes out the same."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections import Counter

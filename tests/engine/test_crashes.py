@@ -1,7 +1,5 @@
 """A run survives every crash: the same digests in the end, and no call that is in the log is made again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch

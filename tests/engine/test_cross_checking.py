@@ -1,7 +1,5 @@
 """Wrong answers that a judge is asked about, too: which benchmarks', which answers, and what a run makes of it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

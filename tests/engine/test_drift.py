@@ -1,7 +1,5 @@
 """A rule that changes from one run to the next: the memory follows it, and so does the gate, whose anchors do not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A run that chooses the form of its prompts: by a trial on anchors, on record, whatever happens in between."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

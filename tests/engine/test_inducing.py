@@ -1,7 +1,5 @@
 """A run on questions that nobody sorted: guidance sorts some of them, and all others go where they are nearest."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Servers whose replies are no answers: cut in their thinking, empty, refused, enormous, or of a form not asked for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A Learner that may look things up: what it found stands in its prompts, on record, and is never looked up twice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The loop: same facts for any number of workers, for any crash and resume, and for a replay."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

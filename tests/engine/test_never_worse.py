@@ -1,7 +1,5 @@
 """A learner that notes help, and one that they harm: exams, `ask`, bundles and notes follow what the anchors show."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

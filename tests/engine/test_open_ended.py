@@ -1,7 +1,5 @@
 """Runs without a goal to reach or miss: every achievement is a success, and worlds are tasks apart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

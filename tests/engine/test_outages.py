@@ -1,7 +1,5 @@
 """Servers that misbehave or stay away, in short; tests/bench/faults.py has the long form."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

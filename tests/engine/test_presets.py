@@ -1,7 +1,5 @@
 """The paper's preset has every value of the paper's table, and what is set explicitly wins over it."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Recall: the nearest cases answer where they were right as often as the model, on the same questions, only there."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

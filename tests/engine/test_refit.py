@@ -1,7 +1,5 @@
 """Anchors become cases once they have judged a run for the last time, and no anchor is shown one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

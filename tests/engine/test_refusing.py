@@ -1,7 +1,5 @@
 """A guidance model that quotes the exam: what it wrote is refused, the run goes on, and the auditor agrees."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """What was sent to models is in the log, whatever the words of this program are by now."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

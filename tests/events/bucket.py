@@ -1,7 +1,5 @@
 """A bucket to test with: a server on this machine that speaks the S3 protocol."""
 
-from __future__ import annotations
-
 import logging
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator

@@ -10,8 +10,6 @@ unmended    `repair` says that it is done, or that nothing is to be done, and th
 traceback   an exception that is not in the tree of `mage_es.events.errors`
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 from collections import Counter

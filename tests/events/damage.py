@@ -18,8 +18,6 @@ byte range of one of its files, and then reads it, folds it from its snapshots, 
 Cases run in child processes, so that a crash of the interpreter is seen and counted.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

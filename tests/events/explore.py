@@ -7,8 +7,6 @@ is not caught. A mutant is looked for in as many histories as `--mutant-historie
 it; one that is harmless alone, in a fifth of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

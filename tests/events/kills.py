@@ -1,7 +1,5 @@
 """A real process that appends to a log, killed (`kill -9`) at random moments; run as a module it is that process."""
 
-from __future__ import annotations
-
 import itertools
 import signal
 import subprocess

@@ -5,8 +5,6 @@ write-ahead file is sealed again by recovery, whatever it looks like. Those muta
 one by one.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack

@@ -1,7 +1,5 @@
 """Events to record: hypothesis strategies for every type, a few plain ones, and a log directory to put them into."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from collections.abc import Callable, Iterable, Sequence

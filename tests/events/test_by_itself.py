@@ -1,7 +1,5 @@
 """The log with another vocabulary than that of runs: a bank's."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

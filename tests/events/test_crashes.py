@@ -1,7 +1,5 @@
 """What must hold after a crash at any moment: everything acknowledged is there, in order, once, and nothing else is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

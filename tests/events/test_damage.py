@@ -1,7 +1,5 @@
 """Whatever is done to a log is noticed, or harmless; `python -m tests.events.damage` does it thousands of times."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

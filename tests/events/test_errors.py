@@ -1,7 +1,5 @@
 """No secret is in a message, whoever wrote the text that it repeats."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

@@ -1,7 +1,5 @@
 """A real disk that is really full: a small tmpfs, where the system allows mounting one."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whatever bytes the readers are given, they return what was written or raise an error of the package."""
 
-from __future__ import annotations
-
 import struct
 from contextlib import suppress
 from pathlib import Path

@@ -5,8 +5,6 @@ column for each event type that occurs in it, so runs differ in their columns: P
 `pl.concat(..., how="diagonal_relaxed")`, DuckDB with `union_by_name`. The texts below are run as they stand.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -6,8 +6,6 @@ Each is done as from the command line: evolve, the exams before and after, repla
 metrics of what was replied in the last exam.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

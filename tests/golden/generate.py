@@ -11,8 +11,6 @@ and `expected.jsonl`, what a reader must make of the log. When a later release r
 run it with `--expect` and look at the difference before committing.
 """
 
-from __future__ import annotations
-
 import struct
 import sys
 from pathlib import Path

@@ -8,8 +8,6 @@ read       a second version of a type that projections read
 wider      a read type with one more field, which has a default
 """
 
-from __future__ import annotations
-
 import sys
 from copy import copy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What was released must stay readable: the vocabulary held against the fields that golden logs were written with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

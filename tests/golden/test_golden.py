@@ -1,7 +1,5 @@
 """Golden logs: what every release ever wrote is still read as what it meant."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A log that a later release went on with: this one reads of it what it can, and stops only where it must."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

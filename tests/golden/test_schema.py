@@ -1,7 +1,5 @@
 """No type changes under the feet of a log that a release has written."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Texts as somebody would write them who wants out: out of a quotation in a prompt, or into a terminal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Harm done to one file of a backup, and what becomes of it: the same run is restored, or nothing is, by name."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is not a file, or far more of one than anybody would write, put where a file belongs."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """A provider that means harm: it replies, or fails, with whatever it is told to."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A bounded run of the attack harness; `python -m tests.bench.chaos` makes thousands of cases."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A file that somebody else wrote is read or refused: by name, with exit code 4 (2 for settings), in little memory."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -4,8 +4,6 @@ A reader of its own takes each prompt apart. What it finds quoted must be exactl
 rest of the prompt must be the same bytes that stand there when the memories say nothing remarkable.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple, get_args
 

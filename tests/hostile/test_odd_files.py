@@ -1,7 +1,5 @@
 """Whatever lies in the place of a file: each command ends soon, says what and where, and shows the other runs."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from itertools import cycle, islice

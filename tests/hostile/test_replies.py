@@ -1,7 +1,5 @@
 """Models that reply whatever fits the form, or nothing that does: each failure is a verdict, and the run goes on."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ The provider echoes the key in everything that it may say: replies, their ids an
 errors of every status, and bodies that are none. Every byte of the folder and of both streams is searched.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator

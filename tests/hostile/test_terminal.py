@@ -1,7 +1,5 @@
 """Nothing that a model or a data set wrote can do anything to a terminal but be read on it."""
 
-from __future__ import annotations
-
 import json
 import sys
 import unicodedata

@@ -1,7 +1,5 @@
 """Runs whose exams Inspect reads; skipped without it: python -m pip install 'mage-es[inspect]'."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

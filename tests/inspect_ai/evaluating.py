@@ -1,7 +1,5 @@
 """Inspect's own evaluations, with its mock model and without a network."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable
 from pathlib import Path

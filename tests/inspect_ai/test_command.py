@@ -1,7 +1,5 @@
 """Memories in a task from Inspect's own command line: `inspect eval --solver mage_es/with_memory`."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

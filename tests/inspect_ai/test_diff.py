@@ -1,7 +1,5 @@
 """Two logs that Inspect itself wrote, compared by their samples."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page about Inspect does what it shows, in order, in one empty folder."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

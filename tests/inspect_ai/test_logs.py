@@ -1,7 +1,5 @@
 """Exams as logs of Inspect: its own programs read them, their numbers agree, and no subject's text is in them."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

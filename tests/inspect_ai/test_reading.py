@@ -1,7 +1,5 @@
 """Logs of Inspect as own tasks, and as predictions to score."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Memories in a task of Inspect: those, and the places, that a wrapped client has."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

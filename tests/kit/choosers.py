@@ -1,7 +1,5 @@
 """Checks for every bandit and every curriculum, whatever rule it chooses by."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction

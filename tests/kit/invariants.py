@@ -3,8 +3,6 @@
 `make` returns a new, empty projection at each call, as the projection's class does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from random import Random
 from typing import TypeVar

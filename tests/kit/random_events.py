@@ -1,7 +1,5 @@
 """Events with fields drawn at random, each of its type; what a test depends on is given."""
 
-from __future__ import annotations
-
 from functools import cache
 from random import Random
 from typing import Any, TypeVar

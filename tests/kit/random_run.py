@@ -1,7 +1,5 @@
 """A random but valid run, event by event: skills, answers, rewards, memories, verdicts of the guard and rollbacks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """Random but valid events of a served run: a process, its inferences, feedback and proposals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 

@@ -1,7 +1,5 @@
 """Random but valid events of EXPLORE, EVOLVE and a curator, except memories."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A log that is only a list of events, for folds in tests."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from mage_es.events.digests import sha256_text

@@ -3,8 +3,6 @@
 In a `concurrent` stage the events may have any order that keeps each question's plan, reply and verdict in sequence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple, cast

@@ -4,8 +4,6 @@ A strategy draws a few numbers and a seed, and ordinary code does the rest: so d
 can be repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from random import Random
 

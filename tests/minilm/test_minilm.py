@@ -6,8 +6,6 @@ or from the hub's cache; without them the tests are skipped. The libraries take 
     python -m pip install -e '.[sentence-transformers,test]' && python -m pytest tests/minilm
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """Posteriors are what the last update said."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from mage_es.events.vocabulary import BanditUpdated

@@ -1,7 +1,5 @@
 """What is served of each task type is what the last snapshot decided."""
 
-from __future__ import annotations
-
 from random import Random
 
 from hypothesis import given

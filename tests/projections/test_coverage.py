@@ -1,7 +1,5 @@
 """Which task types were seen and selected, and when."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.events.vocabulary import Target, TargetsSelected

@@ -1,7 +1,5 @@
 """Evidence adds up."""
 
-from __future__ import annotations
-
 from mage_es.events.vocabulary import MasteryUpdated
 from mage_es.projections.evidence import Evidence
 

@@ -1,7 +1,5 @@
 """What must hold of the fold as a whole, over random histories (of each projection alone: engine/testing)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

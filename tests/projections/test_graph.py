@@ -1,7 +1,5 @@
 """The graph by itself."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """Things kept by id."""
 
-from __future__ import annotations
-
 import msgspec
 
 from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased

@@ -1,7 +1,5 @@
 """The LanceDB tables hold the memory, exactly."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Calls and tokens add up; latency is shown and never compared."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

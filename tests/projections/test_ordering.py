@@ -1,7 +1,5 @@
 """The order of skills."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

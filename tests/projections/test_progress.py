@@ -1,7 +1,5 @@
 """What a resumed run finds of the iteration that it was in."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

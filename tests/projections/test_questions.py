@@ -1,7 +1,5 @@
 """What happened to each evolution question."""
 
-from __future__ import annotations
-
 import msgspec
 
 from mage_es.events.vocabulary import ActionTaken, AnswerJudged, IterationPlanned

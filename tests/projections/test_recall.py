@@ -1,7 +1,5 @@
 """The record of recall is what its events say, the last word of each type and agreement."""
 
-from __future__ import annotations
-
 from random import Random
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The recipes by themselves."""
 
-from __future__ import annotations
-
 import msgspec
 
 from mage_es.events.vocabulary import (

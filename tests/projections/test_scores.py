@@ -1,7 +1,5 @@
 """The series of fresh questions, revisits and anchors."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, GuardDecided, Purpose

@@ -1,7 +1,5 @@
 """Slices: contiguous, in order of birth, the vectors as they were given."""
 
-from __future__ import annotations
-
 import sys
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """A rollback of the mutable slots equals a history in which what it takes back never happened."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 

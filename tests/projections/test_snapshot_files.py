@@ -1,7 +1,5 @@
 """A snapshot and the rest of the log give what the whole log gives, or the snapshot is passed over."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path

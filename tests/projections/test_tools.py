@@ -1,7 +1,5 @@
 """The tools by themselves."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

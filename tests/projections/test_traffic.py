@@ -1,7 +1,5 @@
 """A served run's traffic is counted, and a proposal waits until it is settled."""
 
-from __future__ import annotations
-
 from random import Random
 
 from hypothesis import given

@@ -5,8 +5,6 @@
 Any order of commands that the loop could come to, with crashes, restored snapshots and a curator at work in between.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Replies of the guidance tier by script: of the form that a brief asks for, with given words where words may be."""
 
-from __future__ import annotations
-
 from mage_es.engine.briefs import (
     AuthoredChild,
     AuthoredExample,

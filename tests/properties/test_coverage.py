@@ -3,8 +3,6 @@
 The bound itself, for random failures and for each signal that keeps it, is tested with the rules.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import ceil
 

@@ -1,7 +1,5 @@
 """Frozen inference: answering with frozen bandits learns nothing, draws nothing, and calls no guidance tier."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from hypothesis import given, settings

@@ -8,8 +8,6 @@ the run is the same, rollbacks and all, until anchors become cases in its last s
 it judges by, and is none of the learner's.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

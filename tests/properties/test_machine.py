@@ -1,7 +1,5 @@
 """Random commands, in any order that a run could come to: after every one the log is the state, and nothing is lost."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st

@@ -4,8 +4,6 @@ The paper says that I(Y; K_k) never falls, K_k being the graph. It never falls o
 of the next, and of the protected memories; a rollback of the mutable slots makes the graph as a whole forget.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise, product

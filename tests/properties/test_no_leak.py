@@ -1,7 +1,5 @@
 """No leak: whatever is written, in whatever disguise, no guarded question is learned; what is innocent is kept."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -4,8 +4,6 @@ The printed form lets the bound shrink by j steps while the peak may be further 
 between 0 and 1. A rollback is no step: across it not even the true form holds.
 """
 
-from __future__ import annotations
-
 from hypothesis import assume, given
 from hypothesis import strategies as st
 

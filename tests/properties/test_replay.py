@@ -1,7 +1,5 @@
 """Replay = live, over random runs on a real log: at every marker, through crashes, sealing and kept folds."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from random import Random

@@ -5,8 +5,6 @@ where A is the expected accuracy, eps the share of questions whose bundle at k+1
 then known, bundles have at most K memories, and nothing is quarantined or superseded in between.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The task type of a held-out question follows from its text alone: nothing else of it counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from unittest.mock import patch
 

@@ -1,7 +1,5 @@
 """A real browser and a small run to look at: served, as a folder and as one file."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """The page of a run that goes on: a served one, whose traffic is looked at while it comes."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import threading

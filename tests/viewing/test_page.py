@@ -1,7 +1,5 @@
 """The page of `mage-es view` in a real browser: what it shows, what it asks for, who can read it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The pictures of the README, taken of the demo: MAGE_ES_PICTURES=1 writes them anew."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

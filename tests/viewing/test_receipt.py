@@ -1,7 +1,5 @@
 """The page that checks a receipt says the same of each as the script does."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode

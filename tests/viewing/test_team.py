@@ -1,7 +1,5 @@
 """A team before the page: a key is asked for, a link is made for a guest, who sees one run and can pass on no other."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What the page says is so: whole iterations, fair pairs, real differences, every letter, what is whole of a log."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable

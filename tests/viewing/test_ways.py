@@ -1,7 +1,5 @@
 """Ways through the page: the list of runs, sorted tables, rows and points that lead on, words that are explained."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 python -m tests.vllm.checkpoint FOLDER
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

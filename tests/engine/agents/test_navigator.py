@@ -1,7 +1,5 @@
 """Stage 1 asks the whole pool in epochs; stage 2 orders the frontier, and can neither add a skill nor lose one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

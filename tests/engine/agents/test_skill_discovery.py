@@ -1,7 +1,5 @@
 """What EVOLVE asks follows from the state alone: which actions, about what, and why somebody is not asked."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """A judge's opinion of every prediction, and how far it agrees with the rule."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which prompts showed a memory, and what became of them, counted by columns and event by event."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Heads of a run are signed at its turns, what they prove goes into a receipt, and a bare interpreter checks that."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import site

@@ -1,7 +1,5 @@
 """A recheck names the first iteration, projection and field that fold differently from what was live."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reproducing a run: everything computed again, and a part of it asked again."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

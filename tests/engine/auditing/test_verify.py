@@ -1,7 +1,5 @@
 """`verify` passes a sound run and names the first thing that breaks each claim."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable

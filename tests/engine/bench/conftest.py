@@ -1,7 +1,5 @@
 """A web server on loopback that honours ranges and can break off in the middle."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """Replies that break parsers, and every benchmark's scorer to try them on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from functools import partial

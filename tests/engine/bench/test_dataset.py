@@ -1,7 +1,5 @@
 """A benchmark made of files: which files stand for which split, and that no question stands on both sides."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Downloads go on where they stopped, and only whole files get their name."""
 
-from __future__ import annotations
-
 import hashlib
 import socket
 import time

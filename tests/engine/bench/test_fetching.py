@@ -1,7 +1,5 @@
 """Fetching a benchmark: licence shown, files recorded, nothing fetched twice, content checked."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Fetching WebShop: two benchmarks, one folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """Reading GSM8K: every record as it is upstream, all or nothing, and types from the annotations."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Hostile and degenerate replies: every scorer comes to a verdict, in time linear in the reply."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

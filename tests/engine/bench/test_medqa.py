@@ -1,7 +1,5 @@
 """MedQA's records with four and five options, and which letter a reply chooses."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

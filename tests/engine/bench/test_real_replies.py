@@ -4,8 +4,6 @@ The records are in the folder `replies` of the data (MAGE_ES_DATA), whose README
 label says whether the final answer agrees with the gold; upstream's is an exact match here, a person's judgement there.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Tasks of the package reasoning-gym: drawn with the run's seed, scored by the generator's own verifier."""
 
-from __future__ import annotations
-
 import sys
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `fetch` brings is what the benchmark reads, under the names that it has upstream."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

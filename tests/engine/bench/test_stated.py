@@ -1,7 +1,5 @@
 """Which prose gives an answer, and which wrong answer a judge may be asked about."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

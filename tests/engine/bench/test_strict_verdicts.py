@@ -1,7 +1,5 @@
 """Strict verdicts: what is right in the form that was asked for is right, and not the other way round."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

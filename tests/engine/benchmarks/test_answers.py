@@ -1,7 +1,5 @@
 """HotpotQA's normal form, exact match and F1, case by case."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

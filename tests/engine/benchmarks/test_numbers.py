@@ -1,7 +1,5 @@
 """Scoring replies that end with a number: the official rule to the letter, and the numeric one beside it."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """Reading upstream files: whatever form they have, every record or none, and each bad one by file, line and field."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Benchmarks are opened by name, and nothing is read or generated before that."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Cosines on the grid are exact integers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mage_es.engine.embedders.vectors import GRID, UNIT, cosines, on_grid

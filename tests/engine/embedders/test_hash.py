@@ -1,7 +1,5 @@
 """The hash embedder: unit vectors, the same everywhere, near for texts that share words."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from concurrent.futures import ThreadPoolExecutor

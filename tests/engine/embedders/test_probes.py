@@ -1,7 +1,5 @@
 """The fingerprint of an embedder survives noise in the last digits and notices another model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

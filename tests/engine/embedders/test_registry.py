@@ -1,7 +1,5 @@
 """Embedders are opened by name."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.embedders.registry import open_embedder

@@ -1,7 +1,5 @@
 """An embedder behind a server: what is asked, what is retried, what a changed model looks like."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 

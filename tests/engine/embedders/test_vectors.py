@@ -1,7 +1,5 @@
 """A text is given to the model once, and its vector depends on nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A receiver of OTLP over HTTP on loopback, and what files of OTLP hold, both as OpenTelemetry's own messages."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

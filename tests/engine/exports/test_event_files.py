@@ -1,7 +1,5 @@
 """An export holds every event with every field, the same each time, and explains its columns."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import json

@@ -1,7 +1,5 @@
 """A run as a data set: what its log counts, in the columns that its card names, and read by `datasets` itself."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """Runs and exams that are followed: a collector receives what an export of them would hold, and none waits for it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """A run as OpenTelemetry has it: what its log counts, in files and at a collector, and no text unless asked for."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

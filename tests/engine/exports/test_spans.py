@@ -1,7 +1,5 @@
 """The spans of a log: one for each call, below the question or the phase that it is of, and always the same."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

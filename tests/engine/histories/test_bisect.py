@@ -1,7 +1,5 @@
 """Which iteration changed a metric or an answer, and which memory: a planted flip is found, exactly and cheaply."""
 
-from __future__ import annotations
-
 import shutil
 from itertools import pairwise
 from math import ceil, log2

@@ -1,7 +1,5 @@
 """What changed between two moments, or two runs, according to their logs alone."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from pathlib import Path

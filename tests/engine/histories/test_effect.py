@@ -1,7 +1,5 @@
 """What a memory is worth: questions are asked again without it, once, and the run stays as it was."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import Callable

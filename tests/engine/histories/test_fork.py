@@ -1,7 +1,5 @@
 """A fork begins a run where another was, shares its log, and learns what the other would have learned."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Two runs become one: memories of both, on probation, and nothing of what either keeps back."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recorded answers judged again, by a model or another scorer: beside the verdicts on record, and paid for once."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Another model in the learner's place: what was learned is proved again for it, at a price that is known before."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What would have been: as a run that did it shows, as far as the record of the one that did not can say."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

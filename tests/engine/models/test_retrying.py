@@ -1,7 +1,5 @@
 """The retrying client: retries, pauses, giving up, and calls in flight."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime
 import re

@@ -1,7 +1,5 @@
 """The copier repeats what its prompt shows, and draws from what is offered where it shows nothing."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

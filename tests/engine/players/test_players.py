@@ -1,7 +1,5 @@
 """Embedded players: each registered name opens, and serves its own tier only."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.models.registry import open_model

@@ -1,7 +1,5 @@
 """Prompts are read by their headings, quoted blocks and labels."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 from hypothesis import given

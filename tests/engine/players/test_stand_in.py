@@ -1,7 +1,5 @@
 """A stand-in replies to the request alone, and counts tokens."""
 
-from __future__ import annotations
-
 import asyncio
 from importlib import import_module
 

@@ -5,8 +5,6 @@ held against it. How it misbehaves is a list of names, one for each request as t
 request is answered.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

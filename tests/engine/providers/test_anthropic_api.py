@@ -1,7 +1,5 @@
 """The official Anthropic SDK against a server on loopback, well-behaved and not."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

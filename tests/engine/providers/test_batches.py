@@ -1,7 +1,5 @@
 """Batches: one for the calls that wait for each other, found again after a kill, and no trace in what is learned."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """What a client raises leaves the block as a fault; what it does not raise leaves it as it is."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The estimate of a prompt's tokens: rather above what tokenizers make of it than below."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.providers.clients import fitting, told_context

@@ -1,7 +1,5 @@
 """What a run needs from the machine."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A dry run tells what the run then takes, from the loop's own plans, and calls nobody."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

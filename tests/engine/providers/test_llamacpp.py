@@ -1,7 +1,5 @@
 """What needs no model of a GGUF file, nor its library: the others are in tests/llamacpp."""
 
-from __future__ import annotations
-
 from importlib import metadata
 from pathlib import Path
 

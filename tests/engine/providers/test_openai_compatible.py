@@ -1,7 +1,5 @@
 """The OpenAI-compatible client against a server on loopback, well-behaved and not."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 

@@ -1,7 +1,5 @@
 """A run's own replies as a model."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

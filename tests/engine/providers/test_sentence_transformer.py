@@ -1,7 +1,5 @@
 """The library's absence is told with the command that installs it; tests/minilm has the model itself."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

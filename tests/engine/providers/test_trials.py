@@ -1,7 +1,5 @@
 """What a provider is asked before a run, and what is said of each way in which it may disappoint."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

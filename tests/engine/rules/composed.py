@@ -1,7 +1,5 @@
 """The prompts of the execution tier, composed: by benchmark, template, what is known, and the skill refined or not."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Steps of made-up episodes, for the rules that learn from trajectories."""
 
-from __future__ import annotations
-
 from mage_es.engine.rules.trajectories import Trajectory
 from mage_es.events.vocabulary import EpisodeStepped, Origin
 

@@ -7,8 +7,6 @@ so that both guards roll back softly and hard. Whatever the events make of the s
 taken at the snapshot makes of them (skills created since keep their initial values), and what masking leaves.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Small states built from events: skills with prerequisites and mastery, principles, recipes, tools."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mage_es.engine.config import Config

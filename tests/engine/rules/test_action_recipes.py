@@ -1,7 +1,5 @@
 """Action recipes: the last actions before an achievement."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.rules.action_recipes import harvest_recipes, last_actions, recipe_id

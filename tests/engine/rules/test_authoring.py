@@ -1,7 +1,5 @@
 """What the guidance tier wrote becomes memories; a newer one takes an older one's place, an old one returns to none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Whether what was learned is served: unless the bare prompt beats it on the anchors, which are answered both ways."""
 
-from __future__ import annotations
-
 from math import comb
 
 import pytest

@@ -1,7 +1,5 @@
 """A brief shows what the teacher may see, in the words that matter most, within the budget."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The four parts of the cascade, each by itself."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.rules.cascade import Cascade, active_principles, cascade, is_offered, next_skill

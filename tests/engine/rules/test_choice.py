@@ -1,7 +1,5 @@
 """Arms come and go with what they need, and each brings along what it is for."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import msgspec

@@ -1,7 +1,5 @@
 """No composed prompt says two things that exclude one another, over all benchmarks, templates and kinds of memories."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from itertools import chain, combinations

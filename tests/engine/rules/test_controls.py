@@ -1,7 +1,5 @@
 """A control shows memories that can teach a question nothing, and keeps their form."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Intervals and p values are those of scipy, to 1e-12."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Clients in doubt: whose cases contradict what the others say, and what becomes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cases that are out of date: found by those that came later, and shown no more."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The form of prompts is the usual one unless answers to the same questions speak for the other."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.rules.forms import FEWEST, favoured_form, form_of

@@ -1,7 +1,5 @@
 """The frontier of a state, by either estimate of mastery; skills that no question is for are not in the way."""
 
-from __future__ import annotations
-
 from mage_es.engine.rules.curriculum import estimated_mastery, learnable
 from mage_es.events.vocabulary import SkillCreated
 from mage_es.projections.fold import State

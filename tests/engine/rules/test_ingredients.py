@@ -1,7 +1,5 @@
 """What goes into a prompt is looked up by the ids of the plan, and names its source."""
 
-from __future__ import annotations
-
 from mage_es.engine.rules.ingredients import earlier_steps, sections_of, sections_of_step, tool_outcome, tool_section
 from mage_es.engine.rules.prompt import Quote, Section
 from mage_es.events.vocabulary import Retrieved, Step

@@ -1,7 +1,5 @@
 """No memory may hold a question that must not be learned."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """The metric of cases: what those of one answer differ in does not count, where that finds more right answers."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import msgspec

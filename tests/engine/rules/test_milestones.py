@@ -1,7 +1,5 @@
 """Milestones: the achievements of an episode without a goal, each with what led to it."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.rules.action_recipes import Milestone, account_of_milestone, milestones

@@ -1,7 +1,5 @@
 """Whether a text is, or quotes, a near-duplicate."""
 
-from __future__ import annotations
-
 import gc
 from random import Random
 

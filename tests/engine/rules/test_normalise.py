@@ -1,7 +1,5 @@
 """When two questions count as the same."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.rules.near_duplicates import normalise, question_hash, shingle_hash, shingle_run

@@ -1,7 +1,5 @@
 """The ontology resolves every task type and stays without cycles, whatever was authored."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.briefs import AuthoredSkill, AuthoredTaskType, OntologyReply

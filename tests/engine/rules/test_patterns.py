@@ -1,7 +1,5 @@
 """Abstracted patterns: what supports them, how sure they are, when they go."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Probation: what the coin shows of memories that a merge brought, and when that is enough."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

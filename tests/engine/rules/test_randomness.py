@@ -1,7 +1,5 @@
 """Streams and shuffles depend on their key and on nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.rules.randomness import shuffled, stream

@@ -1,7 +1,5 @@
 """Prompt refinement writes two mutable slots, and says what stood there before."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.briefs import RefinementReply

@@ -1,7 +1,5 @@
 """Which anchors become cases, in which snapshot, and as what."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """What goes out of use when another model takes the learner's place, by pairs of answers to recorded questions."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

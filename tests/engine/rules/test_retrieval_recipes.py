@@ -1,7 +1,5 @@
 """A retrieval recipe must fit the bundle; the newest of a task type is the one in use."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """Each route is a course of calls; every prompt says where each of its quotes is from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What rules read off a run's constants."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

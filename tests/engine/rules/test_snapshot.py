@@ -1,7 +1,5 @@
 """SNAPSHOT: what is compared with what, and that a rollback by events equals restoring a copy."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import pytest

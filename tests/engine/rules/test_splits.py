@@ -1,7 +1,5 @@
 """The three splits are disjoint by text, seeded, and committed to."""
 
-from __future__ import annotations
-
 import hashlib
 from random import Random
 from typing import Literal

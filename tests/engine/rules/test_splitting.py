@@ -1,7 +1,5 @@
 """A split makes narrower skills that compose into the old one and take its task types over, without a cycle."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.briefs import AuthoredChild, SplittingReply

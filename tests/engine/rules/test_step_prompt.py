@@ -1,7 +1,5 @@
 """The prompt of one step: what is shown, from where, and what the arm `none` and a control leave out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec

@@ -1,7 +1,5 @@
 """Induced task types: what is kept of a reply, and when a type goes out of use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

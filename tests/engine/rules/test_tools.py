@@ -1,7 +1,5 @@
 """A tool becomes a fact with its outcome; only one that gets its own examples right is ever in use."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

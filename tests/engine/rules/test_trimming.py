@@ -1,7 +1,5 @@
 """What a prompt does without where it does not fit."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.courses import Ask, Finish, advance, begin

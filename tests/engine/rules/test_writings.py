@@ -1,7 +1,5 @@
 """What guidance is asked for follows from what the run's prompts and choices read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A budget: never exceeded, counted over every session, and no failure when it is reached."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Iterator

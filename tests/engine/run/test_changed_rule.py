@@ -1,7 +1,5 @@
 """A rule that changes while a run is continued day by day: what is served follows, and `verify` sees why in the log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """What a run has to do without is said in words: the questions that others repeat, by their ids."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """Run directories: names, order, and errors that help."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """An exam as its log tells it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

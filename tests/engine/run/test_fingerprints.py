@@ -1,7 +1,5 @@
 """What scored an answer is on record, so that a scorer that was edited in between shows."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Events of a log as polars frames."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from mage_es.engine.run.directory import Run

@@ -1,7 +1,5 @@
 """Tasks that say by whom their answers are: what one client gave against all others reaches no prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A run that goes on from another has what that one had learned, needs it no longer, and keeps its questions apart."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from random import Random

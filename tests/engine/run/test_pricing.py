@@ -1,7 +1,5 @@
 """Prices: known, free, or unknown, never guessed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A run needs nothing but its folder: its questions travel with it, and what changed in their source is told."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How well the questions of a phase are going."""
 
-from __future__ import annotations
-
 from mage_es.engine.run.runtime import ACCURACY, MEAN_SCORE, RunningScore, measure_of
 from mage_es.events.vocabulary import AnswerJudged, Purpose
 

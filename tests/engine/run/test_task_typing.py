@@ -1,7 +1,5 @@
 """Task types: never from a gold answer that the learner must not know, never by a vote of the question itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """What a world hands to the Learner about questions that are about to be asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One sandbox for the tests that do not end it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

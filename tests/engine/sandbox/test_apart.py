@@ -1,7 +1,5 @@
 """A function of a user's may do what it likes: the caller gets its value, or one line that says why there is none."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

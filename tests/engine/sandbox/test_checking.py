@@ -1,7 +1,5 @@
 """A tool that fails its own examples is never used."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.sandbox.checking import check_tool, is_same

@@ -1,7 +1,5 @@
 """Tools run; attacks come to a problem, and the sandbox serves the next call."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """What the worker's process does for itself: results as text, and confinement by the kernel."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 r"""Reading the answer in the form that was asked for: marker, line `Answer:`, box, last line, and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.seams.answer_form import answer_in_form, last_boxed, without_leading_reasoning

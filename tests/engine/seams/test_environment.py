@@ -1,7 +1,5 @@
 """Reading an action off whatever a model wrote."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.players.worlds.workshop.benchmark import Workshop

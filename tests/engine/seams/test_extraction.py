@@ -1,7 +1,5 @@
 """Finding the final answer in a reply: marks, the last of which wins, and what never reaches them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Loops: an end that repeats itself word for word, and what only looks like it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

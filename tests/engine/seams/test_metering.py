@@ -1,7 +1,5 @@
 """What a served embedder takes is in ledger and budget, to the call and the token, whatever goes wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar

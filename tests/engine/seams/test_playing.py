@@ -1,7 +1,5 @@
 """Playing episodes from lists of actions."""
 
-from __future__ import annotations
-
 from mage_es.engine.players.worlds.workshop.benchmark import Workshop
 from mage_es.engine.seams.environment import Environment, is_sequential
 from mage_es.engine.seams.playing import play_actions, sightings, transcript

@@ -1,7 +1,5 @@
 """Parts of other packages: found by entry point, imported only when asked for, never in the place of our own."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

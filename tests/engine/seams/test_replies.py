@@ -1,7 +1,5 @@
 """A typed reply is read however a model wraps it, repaired where it slipped, and refused where it was cut off."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

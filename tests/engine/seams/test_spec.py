@@ -1,7 +1,5 @@
 """Specs of models."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.seams.spec import parse_spec

@@ -1,7 +1,5 @@
 """A question's own paragraphs can be searched by title and by words."""
 
-from __future__ import annotations
-
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.search import Page
 from mage_es.engine.search.record import ParagraphSearch, in_record

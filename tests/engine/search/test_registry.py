@@ -1,7 +1,5 @@
 """Searches by name, and what is said to a name that none has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

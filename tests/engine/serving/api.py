@@ -1,7 +1,5 @@
 """The three APIs on loopback, as far as their official clients need them; keeps the very bytes that it got."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A proxy in a thread of this process, in front of a server of the tests'."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Requests as clients make them, in all three shapes: conversations of Python's values, and their spellings as JSON."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A run to serve."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Callable, Iterator

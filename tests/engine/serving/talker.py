@@ -3,8 +3,6 @@
 python -m tests.engine.serving.talker RUN
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Conversations as a proxy reads them."""
 
-from __future__ import annotations
-
 import hashlib
 
 from mage_es.engine.serving.shapes import Reading, Turn, replied

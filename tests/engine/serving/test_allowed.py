@@ -1,7 +1,5 @@
 """What a key gets at through the proxy: its own inferences, some paths and models, bodies and texts of some size."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from hashlib import sha256

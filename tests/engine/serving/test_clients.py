@@ -1,7 +1,5 @@
 """The official clients with memories in what they send; all else is theirs, and their server's."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

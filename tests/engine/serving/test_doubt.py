@@ -1,7 +1,5 @@
 """Clients of a served run, one of which demonstrates what is wrong: a publish holds it, and the others never see it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A program of DSPy is shown what a wrapped client would send, and is otherwise what it was."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Feedback to a served run: durable, once, of what there is; and published while requests go on."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """LangGraph and LiteLLM, as the page on production uses them, on loopback. Neither is a dependency of ours."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Clients of a served run who mean ill: what they teach lies in its quotation, does nothing, reaches no one else."""
 
-from __future__ import annotations
-
 import asyncio
 from hashlib import sha256
 from itertools import product

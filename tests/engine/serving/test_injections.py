@@ -1,7 +1,5 @@
 """Every injection of a served run is rendered again, and a log in which one was changed is found out."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

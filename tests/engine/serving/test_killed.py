@@ -1,7 +1,5 @@
 """A process that serves is killed in the middle of its traffic, and the next one gives every turn what it had."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from itertools import islice

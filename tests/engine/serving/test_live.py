@@ -1,7 +1,5 @@
 """A served run puts the same bytes before the same turns, on record, whatever happens in between."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import threading

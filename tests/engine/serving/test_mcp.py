@@ -1,8 +1,6 @@
 """An MCP client searches what a run learned, over a pipe and over HTTP, in both protocols. It gets no text that a
 prompt would not get; what it did and says is on record in the served run, and nothing else is written."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """An opened run gives what it would put before a question; it takes no lock, and any number of threads ask it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

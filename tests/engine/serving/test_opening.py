@@ -1,7 +1,5 @@
 """A served run is begun beside its parent, gone on with, and refused where it would be something else."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The way of a request through the proxy: what goes on, what comes back, and what becomes of it when that fails."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

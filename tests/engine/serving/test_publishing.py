@@ -1,7 +1,5 @@
 """Publishing what clients said: an iteration for each key, judged by the guard, and gone on with after any crash."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shutil

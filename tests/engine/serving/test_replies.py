@@ -1,7 +1,5 @@
 """What a reply took and said is read from its bytes as they pass, in pieces of any size."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

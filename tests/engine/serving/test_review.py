@@ -1,7 +1,5 @@
 """What one key plants reaches another key's prompt past a person or past anchors that saw it, and in no other way."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

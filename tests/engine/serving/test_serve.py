@@ -1,7 +1,5 @@
 """The command: how it begins, what it refuses, how it ends, and that no key leaves it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

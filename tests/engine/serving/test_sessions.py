@@ -1,7 +1,5 @@
 """Conversations that name no session are told apart by what was said in them, replies included."""
 
-from __future__ import annotations
-
 import json
 from itertools import combinations, count
 from random import Random

@@ -1,7 +1,5 @@
 """What requests say is read, and notes are put in; every other byte is the client's."""
 
-from __future__ import annotations
-
 import copy
 import json
 from random import Random

@@ -1,7 +1,5 @@
 """Who is let in, what is told to those who are not, and that keys stay where they are."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from hashlib import sha256

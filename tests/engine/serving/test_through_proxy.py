@@ -1,7 +1,5 @@
 """The official clients through the proxy and straight to its upstream: they send and get the same, but for the note."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Traces of a served run: requests are parts of their clients' traces, and no request knows of the collector."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

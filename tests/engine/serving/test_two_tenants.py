@@ -1,7 +1,5 @@
 """Two tenants behind one proxy: neither reaches a run, inference, memory, session or word of the other."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack

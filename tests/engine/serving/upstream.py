@@ -3,8 +3,6 @@
 It speaks HTTP byte by byte, so that it can break what a library would not let it break.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

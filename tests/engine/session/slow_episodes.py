@@ -1,7 +1,5 @@
 """A process for killing: begins or resumes the small run of episodes, slowly unless told to be fast."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import sys

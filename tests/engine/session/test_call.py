@@ -1,7 +1,5 @@
 """Failed calls are on record and never taken for wrong answers; unreadable typed replies are repaired a few times."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A plan says by itself which course its question takes: the Learner's, an episode's, or a baseline's."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

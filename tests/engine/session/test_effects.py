@@ -1,7 +1,5 @@
 """Moves become facts; a tier without a model cannot be called."""
 
-from __future__ import annotations
-
 import asyncio
 
 import msgspec

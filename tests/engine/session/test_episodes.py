@@ -1,7 +1,5 @@
 """Runs of a sequential benchmark: episodes as courses, the same for any number of workers, crash and resume."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import subprocess

@@ -1,8 +1,6 @@
 """The guidance tier in a whole run: every action is exercised, bad replies cost attempts and nothing else, and no call
 is made twice."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from pathlib import Path

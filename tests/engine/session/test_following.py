@@ -1,7 +1,5 @@
 """Every move of a course is recorded as it comes; whatever goes wrong, nothing that arrived is lost."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Calls in flight: how many a process leaves behind, and where that is not known."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path

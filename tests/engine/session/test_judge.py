@@ -1,7 +1,5 @@
 """The rule first, a judge where it cannot decide; bounded repair; nobody, where there is no judge."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from pathlib import Path

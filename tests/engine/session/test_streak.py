@@ -1,7 +1,5 @@
 """A scorer that fails: an answer that is undecided teaches nothing, three in a row stop the run, `resume` goes on."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A baseline is a run of its own: same questions as an evolution, no guidance, resumable, shown and verified."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

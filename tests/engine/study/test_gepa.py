@@ -1,7 +1,5 @@
 """`gepa` in the ring: the package's own search over instructions, asked, scored, logged and resumed like any method."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

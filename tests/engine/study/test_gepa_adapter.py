@@ -1,7 +1,5 @@
 """`mage_es.gepa`: the package's own search over instructions, with a run as its evidence."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The ring: methods on the same questions, each a run that can be stopped, resumed, shown and verified."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

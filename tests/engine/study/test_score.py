@@ -1,7 +1,5 @@
 """Predictions made elsewhere: every question counts once, and what is about no question is refused."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`try`: one command says what a model got with nothing, with plain nearest cases and with what it learned."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

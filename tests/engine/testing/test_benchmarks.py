@@ -1,7 +1,5 @@
 """The check of benchmarks passes for every built-in one that is generated, and finds what is wrong with others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import msgspec

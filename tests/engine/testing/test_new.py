@@ -1,7 +1,5 @@
 """The skeleton of a plugin works as it is: its own tests pass, and once it is installed it can be evolved."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

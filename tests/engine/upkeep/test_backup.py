@@ -1,7 +1,5 @@
 """The drill: a run backed up while it evolves and at its end comes back with equal digests, and goes on."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Looking at what was learned, taking it out of use, bringing it back."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence

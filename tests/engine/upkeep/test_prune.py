@@ -1,7 +1,5 @@
 """What a run's own record proves harmful goes out of use, with the gain that the same questions show."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

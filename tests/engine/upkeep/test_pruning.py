@@ -1,7 +1,5 @@
 """Which memories are proved harmful, after the correction for all that were looked at."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

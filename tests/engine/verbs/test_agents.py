@@ -1,7 +1,5 @@
 """What each agent did is what the log says."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from mage_es.engine.run.directory import Run

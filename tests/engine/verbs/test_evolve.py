@@ -1,7 +1,5 @@
 """Beginning and resuming: what is refused is refused before anything is made, and says what to do."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any, Literal

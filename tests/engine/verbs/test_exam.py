@@ -1,7 +1,5 @@
 """An exam reads a frozen state, writes nothing into the run, and calls no guidance model."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import shutil

@@ -1,7 +1,5 @@
 """Where there is nothing to learn, no gain is measured: a few of the runs of `python -m tests.bench.null`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

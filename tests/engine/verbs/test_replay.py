@@ -1,7 +1,5 @@
 """A replay rebuilds any moment elsewhere, and agrees with what was recorded live."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a page would make of a chunk."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

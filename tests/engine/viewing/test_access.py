@@ -1,7 +1,5 @@
 """Who may look: holders of keys, browsers that logged in, bearers of links, and nobody else."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """`ask` answers a question of the user's own with a frozen state, and records nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

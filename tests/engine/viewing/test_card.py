@@ -1,7 +1,5 @@
 """The row of a run in the list of runs says what the run's own overview says."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """The chunks of a run hold all of it, whatever state it is in; a folder and one file hold every chunk."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

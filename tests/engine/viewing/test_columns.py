@@ -1,7 +1,5 @@
 """Columns of long tables: each gives back what a list of the same values gives."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The sums that an overview shows: of whole iterations, of what prompts can show, each pull once."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from mage_es.engine.run.directory import Run

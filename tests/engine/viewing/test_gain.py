@@ -1,7 +1,5 @@
 """The gain of a run: from its start to its newest state, whatever was examined later."""
 
-from __future__ import annotations
-
 import msgspec
 
 from mage_es.engine.run.directory import Run

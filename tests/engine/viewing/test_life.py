@@ -1,7 +1,5 @@
 """What a page shows of a run at any event is what a fold of the log up to there says."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

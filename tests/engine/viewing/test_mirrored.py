@@ -1,7 +1,5 @@
 """A page of runs that follows what a team backs up."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

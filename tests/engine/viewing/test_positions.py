@@ -1,7 +1,5 @@
 """Where nodes are drawn: each in a place of its own, around what it belongs to, the same every time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import dist
 

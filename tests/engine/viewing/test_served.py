@@ -1,7 +1,5 @@
 """A served run: its traffic, what was said of it, and what was learned from that."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from itertools import count

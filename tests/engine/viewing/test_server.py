@@ -1,7 +1,5 @@
 """The server: for this machine's one browser, behind a secret address, for what is listed and nothing else."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping

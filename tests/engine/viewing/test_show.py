@@ -1,7 +1,5 @@
 """`show` renders a question exactly as it was asked."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.run.directory import Run

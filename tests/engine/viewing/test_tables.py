@@ -1,7 +1,5 @@
 """The tables: intervals, what a chunk holds of them, and the page of documentation that names every column."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What memories are worth: which prompts count, for which of three numbers, and how often."""
 
-from __future__ import annotations
-
 from math import comb
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The live gain compares sessions by the coin's side, and claims no more than they carry."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

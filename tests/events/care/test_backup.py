@@ -1,7 +1,5 @@
 """A backup holds what is durable, is never changed, belongs to one history, and survives being interrupted."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a bucket refuses is said in words that lead on."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

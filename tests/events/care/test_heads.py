@@ -1,7 +1,5 @@
 """Signed heads: whatever is changed or cut in a log below one is found, and nothing of it needs the log to change."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Objects are created once, whole or not at all, in a folder as in a bucket."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

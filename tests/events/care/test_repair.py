@@ -1,7 +1,5 @@
 """A damaged log is cut to its last whole prefix: what is lost is said before, kept in quarantine, and recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """A restore gives back the whole log or says what is wrong; damage is never restored."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

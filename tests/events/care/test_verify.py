@@ -1,7 +1,5 @@
 """Verification notices everything, and says where."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """FORMAT and HEAD as self-checking JSON."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The local disk behind its seam."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names of files, and which of them together are a log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

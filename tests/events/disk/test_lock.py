@@ -1,7 +1,5 @@
 """The writer's lock and its watermark."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What fields an event can have."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import msgspec

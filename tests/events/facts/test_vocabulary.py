@@ -1,7 +1,5 @@
 """Reading what other releases wrote."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Following shows what is durable, in order, once, and ends when the run is over."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """How moments of a run are named."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

@@ -1,7 +1,5 @@
 """A log that goes on from another shares its files, and takes of its events what FORMAT says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

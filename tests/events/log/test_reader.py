@@ -1,7 +1,5 @@
 """Readers: what they show, and that they disturb nobody and are disturbed by nobody."""
 
-from __future__ import annotations
-
 import threading
 from operator import itemgetter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which facts a log has: found wherever they are, and segments left alone that cannot have them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

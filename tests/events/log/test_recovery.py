@@ -1,7 +1,5 @@
 """What opening a log makes of what it finds."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from random import Random

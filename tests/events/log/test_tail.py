@@ -1,7 +1,5 @@
 """The unsealed end of a log, followed while it grows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

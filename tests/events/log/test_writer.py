@@ -1,7 +1,5 @@
 """The writer: commits, identities, refusals, and what a failing disk does to it."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

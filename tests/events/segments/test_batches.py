@@ -1,7 +1,5 @@
 """A batch is the same events as columns and as structs."""
 
-from __future__ import annotations
-
 from mage_es.events.segments import Batch
 from mage_es.events.vocabulary import AnswerJudged
 from tests.events.samples import judged

@@ -1,7 +1,5 @@
 """Field values as Arrow arrays and back."""
 
-from __future__ import annotations
-
 import struct
 
 import pyarrow as pa

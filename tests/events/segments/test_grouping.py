@@ -1,7 +1,5 @@
 """Groups of rows are what grouping Python values gives, whatever the columns and however they are stored."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """The files beside a log: what is stored is read back, and what was altered or lost is named."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The columns that outsiders see."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import pyarrow as pa

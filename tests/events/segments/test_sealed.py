@@ -1,7 +1,5 @@
 """Segments are believed from the newest to the oldest, each vouched for by what follows it."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

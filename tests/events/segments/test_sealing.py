@@ -1,7 +1,5 @@
 """Sealing compares before it believes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

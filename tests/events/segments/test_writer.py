@@ -1,7 +1,5 @@
 """Sealed segments, written and read back, by this package and by others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the writer knows of the file it appends to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

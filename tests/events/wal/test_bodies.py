@@ -1,7 +1,5 @@
 """Records as frame bodies: what is refused, and that what is taken comes back."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from hypothesis import given

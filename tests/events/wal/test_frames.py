@@ -1,7 +1,5 @@
 """The frame codec by itself."""
 
-from __future__ import annotations
-
 import struct
 
 import google_crc32c

@@ -1,7 +1,5 @@
 """What is stored as it is, what a reader would take otherwise, and what no column could hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -4,8 +4,6 @@ It believes the solutions, and states as a rule what most of them agree on, so a
 memory of its question, and rarely more.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import msgspec

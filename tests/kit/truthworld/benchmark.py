@@ -1,7 +1,5 @@
 """The benchmark `truthworld`: 4,000 evolution and 1,000 test questions for each seed, made on demand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mage_es.engine.benchmarks.numbers import score_number

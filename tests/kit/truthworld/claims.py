@@ -1,7 +1,5 @@
 """Claims: meanings that a text gives to marks, and worked calculations that make such claims."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

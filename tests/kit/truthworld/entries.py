@@ -1,7 +1,5 @@
 """What the entry points of truthworld name: the benchmark, with the models that it is run with, and those models."""
 
-from __future__ import annotations
-
 from mage_es.engine.benchmarks.registry import BenchmarkEntry, OwnModels
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.spec import ModelSpec

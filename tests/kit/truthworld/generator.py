@@ -6,8 +6,6 @@ Rules
     - Every number of a reckoning is positive, whichever rules of the world are applied.
 """
 
-from __future__ import annotations
-
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.players.worlds.wordmath.generator import split_of
 from mage_es.engine.seams.benchmark import Question, Split

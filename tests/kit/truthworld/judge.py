@@ -4,8 +4,6 @@ It skips sentences about judging, so that an answer cannot talk its way to a sco
 in its own word or in a known paraphrase, is right or wrong by that; one with several, or none, is wrong.
 """
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -13,8 +13,6 @@ A question is answered rightly if its own fixed draw lies below p, so a better b
 worse one wins, and the outcome under another bundle is known for each question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import NamedTuple
 

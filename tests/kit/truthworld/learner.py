@@ -9,8 +9,6 @@ give the right number, and some give no rules. Wrong answers follow the wrong ru
 misbelief.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import partial
 from typing import Literal, NamedTuple

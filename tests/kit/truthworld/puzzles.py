@@ -1,7 +1,5 @@
 """The meaning of a question: land, start, marks and line; how it is phrased, and how a text is read back."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Reference solutions of truthworld: start and marks of a calculation, and the rules that solutions agree on."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Free-form answers: the three standings, other ways to say them, and the rule that decides what it can."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The law, term by term."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.kit.truthworld.claims import Claim

@@ -1,7 +1,5 @@
 """The learner is right as often as the law says, for the reasons that the law says, and only from its prompt."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The oracle against brute force: effects by counting, best bundles by trying every bundle."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Tools of truthworld: one Starlark function that applies the rules that the solutions agree on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

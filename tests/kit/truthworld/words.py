@@ -4,8 +4,6 @@ A phrasing has `{atlas}` (the world's number), `{land}`, `{start}`, `{marks}` an
 contains no other number, and the start comes before the line: so a question can be read back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from mage_es.engine.players.worlds.wordmath.dice import Dice

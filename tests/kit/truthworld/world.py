@@ -4,8 +4,6 @@ A question applies the rules of a few marks to a number. What a mark means is no
 state it, rightly or wrongly. Everything follows from the seed.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Coverage gaps against their bound, on logs where the bound binds, where it breaks, and where it says nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

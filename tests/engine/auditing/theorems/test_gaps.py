@@ -1,7 +1,5 @@
 """Theorem 2: how long a task type waits is bounded, for the signals for which that is true."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil

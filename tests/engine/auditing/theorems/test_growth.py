@@ -1,7 +1,5 @@
 """Protected memories only grow."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

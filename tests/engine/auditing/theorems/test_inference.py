@@ -1,7 +1,5 @@
 """Exams are frozen, and the run's log misses none."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

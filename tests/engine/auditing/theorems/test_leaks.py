@@ -1,7 +1,5 @@
 """The certificate that nothing learned holds a question that must not be learned."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is odd leaves a doubt and fails nothing; what a run took over is compared with its parent."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from itertools import count

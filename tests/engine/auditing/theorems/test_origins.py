@@ -1,7 +1,5 @@
 """Everything learned says what it was made of, and a log in which something does not is found out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """No question sees what was made of it, and a log in which one did is found out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """A question that was learned from and is a guarded one in other words leaves a doubt, where shingles are blind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mage_es.engine.auditing.theorems.paraphrases import check_paraphrases, paraphrases, without_fifths

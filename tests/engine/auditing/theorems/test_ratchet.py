@@ -1,7 +1,5 @@
 """The ratchet's bounds, in the form that is true."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """What was asked again is checked as the rest of a run is: its bytes, whose it is, what it asked, and what it found."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A log folded again gives what was recorded live."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """A run cannot say that it had other settings than those that its log shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

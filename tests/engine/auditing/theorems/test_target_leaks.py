@@ -1,7 +1,5 @@
 """What gives an answer away beside its text is found and named, and what is only part of the question is not."""
 
-from __future__ import annotations
-
 import base64
 import codecs
 import hashlib

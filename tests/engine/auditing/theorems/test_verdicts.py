@@ -1,7 +1,5 @@
 """Forgers with the package's own writer: each hash of theirs is sound, and answers do not follow from replies."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

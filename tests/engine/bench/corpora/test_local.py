@@ -1,7 +1,5 @@
 """A folder of documents is a corpus: by title, by words, the same in any order of reading."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

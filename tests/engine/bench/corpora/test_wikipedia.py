@@ -1,7 +1,5 @@
 """Wikipedia by its public API, against a server on loopback that speaks it and can fail."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

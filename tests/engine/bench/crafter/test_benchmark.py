@@ -1,7 +1,5 @@
 """The benchmark as the engine sees it: worlds as tasks, apart from each other, and predictions that are actions."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One episode, step by step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mage_es.engine.bench.crafter.game import MOST_STEPS, CrafterGame

@@ -1,7 +1,5 @@
 """What the handbook says of the game is what the simulator does."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.bench.crafter.handbook import ACHIEVEMENTS, INSTRUCTION, RULES

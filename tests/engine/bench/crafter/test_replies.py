@@ -1,7 +1,5 @@
 """Which action a reply names."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.bench.crafter.replies import ACTIONS, action_in, cleaned

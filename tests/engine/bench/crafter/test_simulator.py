@@ -1,7 +1,5 @@
 """The simulator: the reference rollouts, and the same traces wherever and however they are played."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The two contexts of the text protocol, rule by rule, on maps made by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """FinQA's records in all their forms, their types and context, and the metrics of predictions."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

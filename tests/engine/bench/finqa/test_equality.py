@@ -1,7 +1,5 @@
 """When two programs are the same computation, and when they only come to the same number."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The numeric match: what is a number, what is near, and what a percentage may stand for."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """FinQA's programs: what a token is, what a step is, and every way in which an execution is invalid."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Reading HotpotQA in both forms, with everything that is odd about its records."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

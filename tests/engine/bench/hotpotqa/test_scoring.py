@@ -1,7 +1,5 @@
 """Scoring HotpotQA: answers, supporting facts, both together, and the corpus over all gold ids."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

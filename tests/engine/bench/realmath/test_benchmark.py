@@ -1,7 +1,5 @@
 """RealMath's records with any subset of columns, its types, and what is left to a judge."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """When two answers are the same, when they differ, and when only a judge can tell."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

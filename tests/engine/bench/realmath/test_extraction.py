@@ -1,7 +1,5 @@
 """Where a worked solution's final answer is found, by upstream's patterns and by what replies do instead."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.bench.realmath.benchmark import TAIL, answer_of, final_section, official_answer, shown_to_judge

@@ -1,7 +1,5 @@
 """LaTeX read as expressions: what is understood, what is refused, and that no text is ever run."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

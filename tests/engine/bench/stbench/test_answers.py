@@ -1,7 +1,5 @@
 """Reading what a reply in prose answers."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.bench.stbench.answers import (

@@ -1,7 +1,5 @@
 """Reading STBench: answers of every form, files that are missing, splits by position."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

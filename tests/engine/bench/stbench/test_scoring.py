@@ -1,7 +1,5 @@
 """Scoring STBench: strict and by our own reading, thresholds, and totals by file and task."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The table of task types."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

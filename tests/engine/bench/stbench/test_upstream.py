@@ -1,7 +1,5 @@
 """Upstream's parsers of STBench to the letter, with every defect."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

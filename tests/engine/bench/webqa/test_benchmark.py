@@ -1,7 +1,5 @@
 """Reading WebQuestions in its three forms."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

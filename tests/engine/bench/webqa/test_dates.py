@@ -1,7 +1,5 @@
 """What is a date, and when two are the same."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Scoring WebQuestions: the official set metric to the letter, and replies in prose."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

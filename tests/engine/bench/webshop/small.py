@@ -1,7 +1,5 @@
 """A shop of a few products, made by hand, and where the real catalogue lies."""
 
-from __future__ import annotations
-
 import json
 import os
 from functools import cache

@@ -1,7 +1,5 @@
 """The two benchmarks on the real catalogue, and on a small one in files."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """Loading products: what is skipped, what prices and options become, and what the index is made of."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

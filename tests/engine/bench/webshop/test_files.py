@@ -1,7 +1,5 @@
 """Reading the three files: under their download names, plain or gzipped, all or nothing."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

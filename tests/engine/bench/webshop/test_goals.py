@@ -1,7 +1,5 @@
 """Goals: combinations of options, price bounds, and the shuffle."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """Token-set ratios and colours."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.bench.webshop.reward import COLOURS, is_alike, plain_colour, plain_option, token_set_ratio

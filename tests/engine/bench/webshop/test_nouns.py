@@ -1,7 +1,5 @@
 """Nouns of product names: the rule is near what the tagger of upstream finds, and a tagger is used if there is one."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the pages show in each mode, and what can be clicked on them."""
 
-from __future__ import annotations
-
 from mage_es.engine.bench.webshop import pages
 from mage_es.engine.bench.webshop.pages import PagePiece, ShopPage, shown
 from tests.engine.bench.webshop.small import catalogue

@@ -1,7 +1,5 @@
 """What a purchase is worth, part by part."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

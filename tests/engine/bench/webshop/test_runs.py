@@ -1,7 +1,5 @@
 """Runs on WebShop: what a learner who buys every second thing right remembers, and that they repeat bit for bit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

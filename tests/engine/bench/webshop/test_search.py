@@ -1,7 +1,5 @@
 """BM25 with quantised lengths: scores by hand, order, ties and bounds."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

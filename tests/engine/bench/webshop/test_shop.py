@@ -1,7 +1,5 @@
 """The shop's rules: what leads where, what is kept and what is cleared."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.bench.webshop.shop import Action, Visit, parse_action

@@ -1,7 +1,5 @@
 """An episode: what a reply is read as, what a step says, and when it ends."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.bench.webshop.pages import Mode

@@ -1,7 +1,5 @@
 """What the search engine takes for a word."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.bench.webshop.search import STOP_WORDS, terms_of

@@ -1,7 +1,5 @@
 """Own tasks from every kind of file, divided so that nothing is examined that was learned from."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From a row to a question: which column is what, and what is said where one cannot be."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Data sets of the Hugging Face hub, read by its own library from a local folder; skipped without that library."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scorers by name: what each calls right, and that no reply makes one raise."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The name of own tasks holds everything that makes them, and is read back as it was written."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.benchmarks.registry import title, with_own_models

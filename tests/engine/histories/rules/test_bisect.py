@@ -1,7 +1,5 @@
 """Where a row flips, and how seldom it takes to find out."""
 
-from __future__ import annotations
-
 from math import ceil, log2
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """What two runs learned, taken together: on memories commutative, associative, idempotent."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import pytest

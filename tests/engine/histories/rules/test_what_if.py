@@ -1,7 +1,5 @@
 """What a record says about what was not done: weights, intervals, refusals, and guards that judge again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import fmean
 

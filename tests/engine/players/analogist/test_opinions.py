@@ -1,7 +1,5 @@
 """An example outweighs hints, and hints decide between examples that fit alike."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from mage_es.engine.players.analogist.model import solve

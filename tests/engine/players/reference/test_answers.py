@@ -1,7 +1,5 @@
 """What right answers alone show: an answer that most questions of a kind share; of episodes nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.briefs import FailureCase, SolvedCase

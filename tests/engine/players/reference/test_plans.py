@@ -1,7 +1,5 @@
 """What the reference tier writes about plans of actions."""
 
-from __future__ import annotations
-
 from mage_es.engine.briefs import (
     AuthoredPrinciple,
     Case,

@@ -1,7 +1,5 @@
 """What the reference guidance tier writes about shopping that went wrong."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.briefs import FailureBrief, FailureCase, PrinciplesBrief

@@ -1,7 +1,5 @@
 """The reference tier sorts questions by what their solutions do to numbers."""
 
-from __future__ import annotations
-
 from mage_es.engine.briefs import Case, KnownType, TaskTypesBrief
 from mage_es.engine.players.reference.authors import author_task_types
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import msgspec
 
 from mage_es.engine.briefs import ToolsBrief

@@ -1,7 +1,5 @@
 """Questions are drawn by index until there are enough different ones."""
 
-from __future__ import annotations
-
 from mage_es.engine.players.worlds.generated import distinct
 from mage_es.engine.seams.benchmark import Question, Split
 

@@ -1,7 +1,5 @@
 """What clients say: recorded once, corrected by the last word, and turned into rewards and memories by a publish."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What anchors can judge of a proposal, and what a person must."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

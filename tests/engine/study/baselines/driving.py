@@ -1,7 +1,5 @@
 """Driving a baseline's course by hand: scripted replies in, its calls and its end out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mage_es.engine.benchmarks.registry import open_benchmark

@@ -1,7 +1,5 @@
 """Chain of thought, votes and revisions: which calls are made, what they are shown, and which reply counts."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

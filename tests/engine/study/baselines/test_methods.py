@@ -1,7 +1,5 @@
 """The plain methods: which cases each shows for a question, in which form, and which replies they have."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

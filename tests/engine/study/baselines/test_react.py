@@ -1,7 +1,5 @@
 """ReAct: what is searched is read, what is read can be looked up in, and seven steps are the most."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """Worked examples: which questions they are, that they end in the right answer, and what a prompt shows of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """The methods that write: what each asks its writer, what it keeps of the text, and what comes with a question."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Cells of a matrix file: which there are, what they are called, what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

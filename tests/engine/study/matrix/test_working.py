@@ -1,7 +1,5 @@
 """Work on a cell: what is left to do is read off its folder; programs that fail, hang or do nothing are told apart."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Runs written by hand: real logs with exactly the facts that a table is about, so its figures can be worked out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

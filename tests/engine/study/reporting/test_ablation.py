@@ -1,7 +1,5 @@
 """What a part is worth, on runs of four questions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tables of exam accuracy, on runs of four questions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Means, deviations and paired differences, against figures worked out by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Which settings part the rows of a table, and which do not since nothing of the result comes from them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Calls, tokens, dollars and latency."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures of real and of hand-made runs: which there are, what they show, the same bytes every time."""
 
-from __future__ import annotations
-
 import re
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Growth of the graph and recovery of failures, iteration by iteration."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

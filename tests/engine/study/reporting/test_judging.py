@@ -1,7 +1,5 @@
 """Who decided, how far rule and judge agree, and the official metrics of recorded replies."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

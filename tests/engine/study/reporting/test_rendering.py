@@ -1,7 +1,5 @@
 """Tables in each form, byte for byte."""
 
-from __future__ import annotations
-
 import csv
 import io
 from typing import get_args

@@ -1,7 +1,5 @@
 """Sequential environments: scores, peak, achievements, replies without an action."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The table of hyperparameters: the actual values of runs, and the configured ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs of a folder: which count, which exam is the one, what is missing."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run is called by its configuration."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """All tables together, on real runs; example bundles and settings; what is asked for by name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Task sets by private rules: what any of them promises."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from math import log, sqrt
 

@@ -1,7 +1,5 @@
 """Codes: who knows spelling, order and punctuation can write each of them, and to the letter is right."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

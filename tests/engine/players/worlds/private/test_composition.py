@@ -1,7 +1,5 @@
 """Two rules and their composition: what is held out follows from both, and from no question like it."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.players.worlds.private.benchmark import PrivateSet, SeededName, recorded, rule_of

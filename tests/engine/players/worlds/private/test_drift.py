@@ -1,7 +1,5 @@
 """A rule that changes: what is right depends on the day, and the day is in the text."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Tickets by one attribute, and by two."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs on private task sets: they record what they need, go on after a stop, and are rebuilt from their logs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Private units and fees: a number that follows from the rule by reasoning, with its reasoning beside it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

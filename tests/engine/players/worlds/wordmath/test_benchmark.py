@@ -1,7 +1,5 @@
 """The benchmark as the engine sees it."""
 
-from __future__ import annotations
-
 from mage_es.engine.players.worlds.generated import distinct
 from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
 

@@ -1,7 +1,5 @@
 """Dice depend on their label only."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.players.worlds.wordmath.dice import Dice

@@ -1,7 +1,5 @@
 """Generated questions: right, readable, reproducible, and in one split only."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

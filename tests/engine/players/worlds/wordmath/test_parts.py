@@ -1,7 +1,5 @@
 """The notation of the tables."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.players.worlds.wordmath.parts import ProblemStep, family, variant

@@ -1,7 +1,5 @@
 """Sentences are filled with correct English."""
 
-from __future__ import annotations
-
 import pytest
 
 from mage_es.engine.players.worlds.wordmath.dice import Dice

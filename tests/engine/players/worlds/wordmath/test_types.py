@@ -1,7 +1,5 @@
 """The tables: enough task types, enough families, and every family well formed."""
 
-from __future__ import annotations
-
 import re
 
 from mage_es.engine.players.worlds.wordmath.parts import TASK_TYPES, Family

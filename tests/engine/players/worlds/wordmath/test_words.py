@@ -1,7 +1,5 @@
 """The word lists are free of slips that would break grammar or variation."""
 
-from __future__ import annotations
-
 from mage_es.engine.players.worlds.wordmath.words import DISTRACTORS, MEN, NOUNS, TOWNS, WOMEN
 
 

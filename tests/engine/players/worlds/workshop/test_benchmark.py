@@ -1,7 +1,5 @@
 """The benchmark as the engine sees it."""
 
-from __future__ import annotations
-
 from mage_es.engine.players.worlds.workshop.benchmark import SIZES, Workshop
 from mage_es.engine.rules.splits import make_splits
 

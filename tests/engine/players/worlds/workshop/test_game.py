@@ -1,7 +1,5 @@
 """One episode, step by step."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

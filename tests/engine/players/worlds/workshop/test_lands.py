@@ -1,7 +1,5 @@
 """The hidden rules of the lands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from mage_es.engine.players.worlds.workshop.lands import (

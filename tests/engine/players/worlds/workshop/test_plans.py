@@ -1,7 +1,5 @@
 """Reference plans."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Tasks as they are drawn."""
 
-from __future__ import annotations
-
 from mage_es.engine.players.worlds.workshop.lands import LANDS, PLACES, land
 from mage_es.engine.players.worlds.workshop.plans import short_plan
 from mage_es.engine.players.worlds.workshop.tasks import KINDS, LONGEST_PLAN, draw

@@ -1,7 +1,5 @@
 """Tasks in words."""
 
-from __future__ import annotations
-
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.players.worlds.workshop.lands import LANDS
 from mage_es.engine.players.worlds.workshop.tasks import draw

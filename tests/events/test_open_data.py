@@ -15,6 +15,7 @@ import pytest
 from mage_es.events.log import Log
 from mage_es.events.vocabulary import AnswerJudged, BanditUpdated, Draft, EdgeAdded
 from tests.events.samples import clock, remembered
+from tests.kit.plain_events import plain
 
 ACCURACY_POLARS = """
 import glob
@@ -83,18 +84,7 @@ def answered(iteration: int, number: int, *, correct: bool, purpose: Any = "fres
 
 
 def rewarded(number: int, arm: str, reward_micro: int) -> Draft:
-    event = BanditUpdated(
-        bandit="search",
-        key="ages",
-        arm=arm,
-        question_id=f"q{number}",
-        reward_micro=reward_micro,
-        alpha_before=0,
-        beta_before=0,
-        alpha_after=0,
-        beta_after=0,
-        pulls_after=0,
-    )
+    event = plain(BanditUpdated, key="ages", arm=arm, question_id=f"q{number}", reward_micro=reward_micro)
     return Draft(event=event, iteration=0, phase="update", ordinal=number)
 
 

@@ -44,6 +44,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 from tests.engine.rules.states import setting_of
 from tests.hostile.attacks import CONTROL_TOKENS, INJECTIONS, filled
+from tests.kit.plain_events import plain
 
 PLAIN = "nothing remarkable"
 QUESTION = Question(
@@ -126,21 +127,13 @@ def known(text: str) -> State:
 
 def planned(template: str) -> QuestionPlanned:
     """Return a plan that takes everything there is."""
-    return QuestionPlanned(
-        iteration=0,
-        purpose="fresh",
+    return plain(
+        QuestionPlanned,
         question_id="q1",
-        task_type="t",
         skill="goal",
-        search_arm="cascade",
-        search_probability=1.0,
-        routing_arm="chain",
-        routing_probability=1.0,
         memories=tuple(Retrieved(memory_id=name, similarity=0.9) for name in ("success", "corrected", "strategy")),
         principles=("principle",),
         template=template,
-        prompt_sha256="",
-        spans=(),
         chain=("part",),
         tool_id="tool",
         planning=("part", "goal"),

@@ -4,17 +4,15 @@ from typing import Literal
 
 from mage_es.events.vocabulary import BanditUpdated
 from mage_es.projections.bandits import PRIOR, Bandits, Posterior
+from tests.kit.plain_events import plain
 
 
 def updated(bandit: Literal["search", "routing"], key: str, arm: str, after: Posterior) -> BanditUpdated:
-    return BanditUpdated(
+    return plain(
+        BanditUpdated,
         bandit=bandit,
         key=key,
         arm=arm,
-        question_id="q",
-        reward_micro=500_000,
-        alpha_before=0,
-        beta_before=0,
         alpha_after=after.alpha,
         beta_after=after.beta,
         pulls_after=after.pulls,

@@ -21,6 +21,7 @@ from mage_es.events.vocabulary import (
     ToolRan,
 )
 from mage_es.projections.progress import CallKey, Progress
+from tests.kit.plain_events import plain
 from tests.kit.stages import flat, round_trip
 from tests.kit.strategies import history
 
@@ -156,21 +157,7 @@ def test_tool_runs_and_steps_of_the_open_iteration_are_found() -> None:
 
 
 def test_failed_attempts_are_counted_by_call_and_a_question_given_up_is_settled() -> None:
-    failed = CallFailed(
-        iteration=0,
-        tier="execution",
-        agent="learner",
-        purpose="fresh",
-        about="fresh-0-9",
-        attempt=0,
-        tries=1,
-        request_sha256="",
-        model="m",
-        fault="timeout",
-        status=0,
-        problem="no whole reply",
-        final=False,
-    )
+    failed = plain(CallFailed, purpose="fresh", about="fresh-0-9", tries=1, fault="timeout", problem="no whole reply")
     lost = AnswerUnanswered(
         iteration=0, purpose="fresh", question_id="fresh-0-9", task_type="t", skill="s", problem="timeout"
     )
@@ -196,10 +183,16 @@ def batch(name: str, *, tries: int) -> BatchSubmitted:
 
 
 def failure(tries: int) -> CallFailed:
-    return CallFailed(
-        iteration=0, tier="guidance", agent="SkillDiscovery", purpose="principles_v1", about="t", attempt=0,
-        tries=tries, request_sha256="s", model="m", fault="timeout", status=0, problem="expired", final=False,
-    )  # fmt: skip
+    return plain(
+        CallFailed,
+        tier="guidance",
+        agent="SkillDiscovery",
+        purpose="principles_v1",
+        about="t",
+        tries=tries,
+        fault="timeout",
+        problem="expired",
+    )
 
 
 def test_a_call_waits_in_the_last_batch_after_which_it_did_not_fail_also_after_a_round_trip() -> None:

@@ -4,38 +4,24 @@ from typing import Literal
 
 from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, GuardDecided, Purpose
 from mage_es.projections.scores import Scores
+from tests.kit.plain_events import plain
 from tests.kit.stages import round_trip
 
 
 def judged(k: int, purpose: Purpose, question_id: str, *, correct: int, task_type: str = "t") -> AnswerJudged:
-    return AnswerJudged(
+    return plain(
+        AnswerJudged,
         iteration=k,
         purpose=purpose,
         question_id=question_id,
         task_type=task_type,
-        skill="s",
-        answer="",
         score_micro=MICRO * correct,
         correct=bool(correct),
-        strict=True,
-        judge="rule",
     )
 
 
 def decided(k: int, verdict: Literal["accepted", "soft_rollback", "hard_rollback", "off"]) -> GuardDecided:
-    return GuardDecided(
-        iteration=k,
-        verdict=verdict,
-        correct=0,
-        total=0,
-        against=0,
-        drop=0,
-        p_value=0,
-        best=0,
-        best_drop=0,
-        best_p_value=0,
-        smallest_drop=0,
-    )
+    return plain(GuardDecided, iteration=k, verdict=verdict)
 
 
 def test_series_are_kept_apart_and_split_by_task_type() -> None:

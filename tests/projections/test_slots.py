@@ -7,7 +7,6 @@ from mage_es.events.errors import LogError
 from mage_es.events.vocabulary import (
     Event,
     MasteryUpdated,
-    Origin,
     SkillCreated,
     SkillRefined,
     SlotsRolledBack,
@@ -15,6 +14,7 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.fold import State
 from mage_es.projections.slots import Slots
+from tests.kit.plain_events import plain
 from tests.kit.stages import flat, masked
 from tests.kit.strategies import history, slot_histories
 
@@ -30,15 +30,7 @@ def updated(skill: str, after: float) -> MasteryUpdated:
 
 
 def refined(skill: str, words: str) -> SkillRefined:
-    return SkillRefined(
-        iteration=0,
-        skill=skill,
-        prompt_template=f"p {words}",
-        strategy=f"s {words}",
-        prompt_template_before="",
-        strategy_before="",
-        origin=Origin(),
-    )
+    return plain(SkillRefined, skill=skill, prompt_template=f"p {words}", strategy=f"s {words}")
 
 
 def slots_of(events: list[Event]) -> Slots:

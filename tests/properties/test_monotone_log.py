@@ -23,7 +23,6 @@ from mage_es.events.vocabulary import (
     MasteryUpdated,
     MemoryAppended,
     MemoryQuarantined,
-    Origin,
     SkillCreated,
     SlotsRolledBack,
     SnapshotTaken,
@@ -33,6 +32,7 @@ from mage_es.projections.memory import Memory
 from tests.events.disks import ForgetfulDisk
 from tests.events.samples import bits
 from tests.kit.invariants import check_growth
+from tests.kit.plain_events import plain
 from tests.kit.stages import Stage, drafts_of, flat
 from tests.kit.strategies import histories
 
@@ -68,22 +68,7 @@ def test_protected_ids_and_words_only_grow_through_pruning_rollback_and_quaranti
 
 
 def memory(bit: str) -> MemoryAppended:
-    texts = dict.fromkeys(("kind", "question", "recognise", "reasoning", "wrong_answer"), "")
-    return MemoryAppended(
-        memory_id=bit,
-        outcome="principle",
-        task_type="t",
-        skill="s",
-        question_id="q",
-        answer=bit,
-        steps=(),
-        iteration=0,
-        phase="evolve",
-        ordinal=0,
-        embedding=b"",
-        origin=Origin(),
-        **texts,
-    )
+    return plain(MemoryAppended, memory_id=bit, task_type="t", skill="s", question_id="q", answer=bit, phase="evolve")
 
 
 def happens(what: str, place: int, bit: int) -> list[Event]:

@@ -25,6 +25,7 @@ from mage_es.events.vocabulary import (
     SplitCommitted,
     tag_of,
 )
+from tests.kit.plain_events import plain
 from tests.kit.stages import flat
 from tests.kit.strategies import history
 from tests.properties.machine import Life, world_of
@@ -155,11 +156,10 @@ def test_no_skill_is_called_by_a_guarded_question_when_it_is_named_nor_when_it_i
 
 
 def committed(text: str) -> SplitCommitted:
-    return SplitCommitted(
+    return plain(
+        SplitCommitted,
         split="held_out",
         size=1,
-        ids_sha256="",
-        questions_sha256="",
         question_hashes=(question_hash(text),),
         shingles=(packed_shingles(text),),
     )

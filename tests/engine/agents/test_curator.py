@@ -25,6 +25,7 @@ from mage_es.events.vocabulary import (
     ToolRan,
 )
 from tests.engine.rules.states import Built, setting_of
+from tests.kit.plain_events import plain
 
 
 class Answered(Built):
@@ -51,29 +52,22 @@ class Answered(Built):
         """Plan, answer and judge a question of the skill `goal`; of several replies those before the last are steps."""
         self.names.append(name)
         self.state.apply(
-            QuestionPlanned(
-                iteration=0,
+            plain(
+                QuestionPlanned,
                 purpose=purpose,
                 question_id=name,
                 task_type="t",
                 skill="goal",
                 search_arm=search,
-                search_probability=0.5,
                 routing_arm=routing,
-                routing_probability=0.5,
-                memories=(),
-                principles=(),
-                template="",
-                prompt_sha256="",
-                spans=(),
                 chain=chain,
             )
         )
         for place, text in enumerate([*replies[-1:], *replies[:-1]]):
             self._reply(call_of(name, place), purpose, text)
         self.state.apply(
-            AnswerJudged(
-                iteration=0,
+            plain(
+                AnswerJudged,
                 purpose=purpose,
                 question_id=name,
                 task_type="t",
@@ -81,28 +75,13 @@ class Answered(Built):
                 answer="1",
                 score_micro=MICRO if correct else 0,
                 correct=correct,
-                strict=True,
-                judge="",
                 reason=reason,
             )
         )
 
     def _reply(self, about: str, purpose: Purpose, text: str) -> None:
         self.state.apply(
-            ModelCalled(
-                iteration=0,
-                tier="execution",
-                agent="Learner",
-                purpose=purpose,
-                about=about,
-                attempt=0,
-                request_sha256=about,
-                model="m",
-                text=text,
-                stop_reason="stop",
-                input_tokens=1,
-                output_tokens=1,
-            )
+            plain(ModelCalled, purpose=purpose, about=about, request_sha256=about, text=text, stop_reason="stop")
         )
 
     def kept(self, *, labels: int = 0) -> list[MemoryAppended]:

@@ -20,6 +20,7 @@ from mage_es.events.vocabulary import (
     TaskTypeCreated,
 )
 from mage_es.projections.fold import State
+from tests.kit.plain_events import plain
 from tests.paper_parts import PAPER_PARTS
 
 SETTING = Setting(Config(benchmark="b", pool=2, **PAPER_PARTS), ("q1", "q2"), (), (), ("t", "u"), "")
@@ -126,18 +127,7 @@ def plans(pool: int, evolution: str, *, count: int, wrong: str = "", **changes: 
 
 
 def judged(iteration: int, question_id: str, *, correct: bool) -> AnswerJudged:
-    return AnswerJudged(
-        iteration=iteration,
-        purpose="fresh",
-        question_id=question_id,
-        task_type="t",
-        skill="s",
-        answer="",
-        score_micro=correct * 1_000_000,
-        correct=correct,
-        strict=correct,
-        judge="rule",
-    )
+    return plain(AnswerJudged, iteration=iteration, question_id=question_id, task_type="t", correct=correct)
 
 
 @pytest.mark.paper("Algorithm 1, line 3")

@@ -36,6 +36,7 @@ from mage_es.events.vocabulary import (
     ToolRan,
 )
 from mage_es.projections.fold import State
+from tests.kit.plain_events import plain
 from tests.paper_parts import PAPER_PARTS
 
 CONFIG = Config(benchmark="b", **PAPER_PARTS)
@@ -55,10 +56,7 @@ QUESTIONS = {
 
 
 def said(about: str, text: str) -> ModelCalled:
-    return ModelCalled(
-        iteration=0, tier="execution", agent="Learner", purpose="fresh", about=about, attempt=0,
-        request_sha256="", model="m", text=text, stop_reason="end", input_tokens=0, output_tokens=0,
-    )  # fmt: skip
+    return plain(ModelCalled, agent="Learner", purpose="fresh", about=about, text=text, stop_reason="end")
 
 
 def tool(tool_id: str, name: str) -> ToolAuthored:
@@ -308,11 +306,9 @@ def test_the_ontology_shows_every_type_even_one_without_a_question() -> None:
 
 
 def test_a_question_written_about_is_written_about_again_only_after_the_gap(state: State) -> None:
-    memory = MemoryAppended(
-        memory_id="m", outcome="failure_memory", kind="specific", task_type="t", skill="sums", question_id="t1",
-        question="?", recognise="", reasoning="r", answer="4", wrong_answer="5", steps=(), origin=Origin(),
-        iteration=0, phase="evolve", ordinal=0, embedding=b"\x00\x00\x80?",
-    )  # fmt: skip
+    memory = plain(
+        MemoryAppended, memory_id="m", outcome="failure_memory", kind="specific", task_type="t", question_id="t1"
+    )
     state.apply(memory)
 
     def about(iteration: int) -> list[str]:
@@ -414,11 +410,9 @@ def test_where_only_a_strategy_is_read_it_is_asked_for_without_corrections_once_
     config = msgspec.structs.replace(DIRECT, strategies=True)
     brief = asked(state, "t", iteration=0, config=config)[0].brief
     assert isinstance(brief, FailureBrief) and (brief.wants_strategy, brief.limit) == (True, 0)
-    strategy = MemoryAppended(
-        memory_id="s", outcome="failure_memory", kind="type_strategy", task_type="t", skill="sums", question_id="t1",
-        question="?", recognise="", reasoning="r", answer="", wrong_answer="", steps=(), origin=Origin(), iteration=0,
-        phase="evolve", ordinal=0, embedding=b"\x00\x00\x80?",
-    )  # fmt: skip
+    strategy = plain(
+        MemoryAppended, memory_id="s", outcome="failure_memory", kind="type_strategy", task_type="t", question_id="t1"
+    )
     state.apply(strategy)
     assert asked(state, "t", iteration=0, config=config)[0].idle == "nothing to author"
 

@@ -31,6 +31,7 @@ from mage_es.events.vocabulary import MemoryAppended, Origin, QuestionPlanned, R
 from mage_es.projections.fold import State
 from tests.engine.rules.states import setting_of
 from tests.engine.rules.test_routes import TOOL, chained, planned, told
+from tests.kit.plain_events import plain
 from tests.kit.truthworld.benchmark import TruthWorld
 
 BENCHMARKS: Mapping[str, Any] = {
@@ -138,14 +139,11 @@ def _known(name: str, kinds: Collection[str], *, is_refined: bool) -> tuple[Stat
     built.state.apply(TOOL)
     if is_refined:
         built.state.apply(
-            SkillRefined(
-                iteration=0,
+            plain(
+                SkillRefined,
                 skill="goal",
                 prompt_template="Use every number that the question depends on; say which one was not used.",
                 strategy="First multiply what is the same, then take away what is given.",
-                prompt_template_before="",
-                strategy_before="",
-                origin=Origin(),
             )
         )
     named: dict[str, list[str]] = {kind: [f"{kind}{place}" for place in range(3)] for kind in kinds}

@@ -23,13 +23,13 @@ from mage_es.events.vocabulary import (
     Event,
     GuardDecided,
     MasteryUpdated,
-    Origin,
     SkillCreated,
     SkillRefined,
     SlotsRolledBack,
     SnapshotTaken,
 )
 from mage_es.projections.fold import State
+from tests.kit.plain_events import plain
 from tests.kit.stages import masked
 from tests.projections.test_slots import slots_of
 
@@ -94,15 +94,7 @@ class History:
         else:
             words = f"{k} {self.random.random()}"
             self._record(
-                SkillRefined(
-                    iteration=k,
-                    skill=skill,
-                    prompt_template=f"p {words}",
-                    strategy=f"s {words}",
-                    prompt_template_before="",
-                    strategy_before="",
-                    origin=Origin(),
-                )
+                plain(SkillRefined, iteration=k, skill=skill, prompt_template=f"p {words}", strategy=f"s {words}")
             )
             self.values[skill][1:] = [f"p {words}", f"s {words}"]
 

@@ -24,6 +24,7 @@ from mage_es.events.vocabulary import (
     ToolExample,
 )
 from mage_es.projections.fold import State
+from tests.kit.plain_events import plain
 from tests.paper_parts import PAPER_PARTS
 
 
@@ -119,21 +120,9 @@ class Built:
         self, name: str = "tool1", skill: str = "goal", *, active: bool = True, questions: tuple[str, ...] = ()
     ) -> None:
         """Author a tool with an example of each of some questions."""
+        examples = tuple(ToolExample(arguments="{}", result="1", question_id=name) for name in questions)
         self.state.apply(
-            ToolAuthored(
-                iteration=0,
-                tool_id=name,
-                skill=skill,
-                task_type="t",
-                name=name,
-                description="",
-                parameters=(),
-                source="",
-                examples=tuple(ToolExample(arguments="{}", result="1", question_id=name) for name in questions),
-                active=active,
-                problem="",
-                origin=Origin(),
-            )
+            plain(ToolAuthored, tool_id=name, skill=skill, task_type="t", name=name, examples=examples, active=active)
         )
 
     def recipe(

@@ -27,6 +27,7 @@ from mage_es.events.vocabulary import (
     TargetsSelected,
 )
 from mage_es.projections.fold import State
+from tests.kit.plain_events import plain
 
 SETTING = Setting(Config(benchmark="b", strategies=True), ("q1", "q2"), (), (), ("t",), "")
 QUESTIONS = {
@@ -36,18 +37,8 @@ QUESTIONS = {
 
 
 def judged(question_id: str, *, iteration: int = 0, correct: bool = False, task_type: str = "t") -> AnswerJudged:
-    return AnswerJudged(
-        iteration=iteration,
-        purpose="fresh",
-        question_id=question_id,
-        task_type=task_type,
-        skill="general",
-        answer="9",
-        score_micro=0,
-        correct=correct,
-        strict=False,
-        judge="rule",
-    )
+    about = {"iteration": iteration, "question_id": question_id, "task_type": task_type}
+    return plain(AnswerJudged, **about, answer="9", correct=correct)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.curriculum import Signal, candidates_of, frontier, n_fail, select_targets
 from mage_es.events.vocabulary import AnswerJudged, Purpose
 from mage_es.projections.scores import Scores
+from tests.kit.plain_events import plain
 
 LAMBDA = Fraction(3, 10)
 
@@ -55,17 +56,8 @@ def answered(*iterations: Mapping[str, tuple[int, int]]) -> Scores:
 
 
 def judged(iteration: int, task_type: str, *, correct: bool, purpose: Purpose = "fresh") -> AnswerJudged:
-    return AnswerJudged(
-        iteration=iteration,
-        purpose=purpose,
-        question_id="q",
-        task_type=task_type,
-        skill="s",
-        answer="1",
-        score_micro=0,
-        correct=correct,
-        strict=True,
-        judge="",
+    return plain(
+        AnswerJudged, iteration=iteration, purpose=purpose, question_id="q", task_type=task_type, correct=correct
     )
 
 

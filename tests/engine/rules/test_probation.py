@@ -9,6 +9,7 @@ from mage_es.engine.rules.probation import PROBATION, count_tosses
 from mage_es.engine.rules.routes import RECALL
 from mage_es.events.vocabulary import AnswerJudged, ProbationCounted, QuestionPlanned, Retrieved, RunMerged
 from mage_es.projections.fold import State
+from tests.kit.plain_events import plain
 
 
 def merged(parent: str, *names: str) -> RunMerged:
@@ -32,36 +33,16 @@ def asked(
 ) -> AnswerJudged:
     """Let a question be planned and answered; `shown` and `left` have a letter for each memory."""
     state.apply(
-        QuestionPlanned(
+        plain(
+            QuestionPlanned,
             iteration=1,
-            purpose="fresh",
             question_id=question,
-            task_type="t",
-            skill="s",
-            search_arm="nearest",
-            search_probability=1.0,
             routing_arm=route,
-            routing_probability=1.0,
             memories=hits(shown, coin),
             left_out=hits(left, coin),
-            principles=(),
-            template="",
-            prompt_sha256="",
-            spans=(),
         )
     )
-    verdict = AnswerJudged(
-        iteration=1,
-        purpose="fresh",
-        question_id=question,
-        task_type="t",
-        skill="s",
-        answer="",
-        score_micro=0,
-        correct=right,
-        strict=False,
-        judge="",
-    )
+    verdict = plain(AnswerJudged, iteration=1, question_id=question, task_type="t", skill="s", correct=right)
     state.apply(verdict)
     return verdict
 

@@ -23,6 +23,7 @@ from mage_es.events.vocabulary import (
     ToolRan,
 )
 from tests.engine.rules.states import Built, setting_of
+from tests.kit.plain_events import plain
 
 QUESTION = Question(id="q", benchmark="", split="evolution", task_type="t", question="How many?", gold="1")
 TOOL = ToolAuthored(
@@ -203,17 +204,7 @@ def everything() -> tuple[Built, dict[str, Any]]:
     built.memory("corrected", "failure_memory")
     built.memory("rule", "principle")
     built.actions("actions", "goal", "a table")
-    built.state.apply(
-        SkillRefined(
-            iteration=0,
-            skill="goal",
-            prompt_template="Mind the units.",
-            strategy="Multiply first.",
-            prompt_template_before="",
-            strategy_before="",
-            origin=Origin(),
-        )
-    )
+    built.state.apply(plain(SkillRefined, skill="goal", prompt_template="Mind the units.", strategy="Multiply first."))
     memories = tuple(Retrieved(memory_id=name, similarity=1.0) for name in ("solved", "corrected"))
     return built, {
         "memories": memories,

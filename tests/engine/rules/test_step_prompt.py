@@ -12,50 +12,25 @@ from mage_es.events.vocabulary import (
     EntitySeen,
     Event,
     IterationPlanned,
-    Origin,
     PatternAbstracted,
     QuestionPlanned,
     SkillCreated,
 )
 from mage_es.projections.fold import State
 from tests.engine.rules.states import setting_of
+from tests.kit.plain_events import plain
 
 QUESTION = Question(
     id="q1", benchmark="workshop", split="evolution", task_type="t", question="Make the saw.", gold="saw in 9 steps"
 )
-PLANNED = QuestionPlanned(
-    iteration=0,
-    purpose="fresh",
-    question_id="q1",
-    task_type="t",
-    skill="s",
-    search_arm="balanced",
-    search_probability=1.0,
-    routing_arm="cot",
-    routing_probability=1.0,
-    memories=(),
-    principles=(),
-    template="act_cot",
-    prompt_sha256="",
-    spans=(),
+PLANNED = plain(
+    QuestionPlanned, question_id="q1", task_type="t", search_arm="balanced", routing_arm="cot", template="act_cot"
 )
 MOMENT = Moment("You are at the hill.", ["go to lake", "make saw"], ["go to hill: You walk.", "make saw: Nothing."])
 
 
 def pattern(text: str, task_type: str = "t") -> Event:
-    return PatternAbstracted(
-        memory_id=f"p-{text}",
-        task_type=task_type,
-        skill="s",
-        text=text,
-        successes=1,
-        failures=0,
-        confidence_micro=666_666,
-        origin=Origin(),
-        iteration=0,
-        phase="explore",
-        ordinal=0,
-    )
+    return plain(PatternAbstracted, memory_id=f"p-{text}", task_type=task_type, skill="s", text=text, phase="explore")
 
 
 def relation(source: str, label: str, target: str) -> Event:

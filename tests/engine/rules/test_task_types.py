@@ -11,6 +11,7 @@ from mage_es.engine.seams.benchmark import ONE_TYPE, Question
 from mage_es.events.vocabulary import AnswerJudged, TaskTypeCreated
 from mage_es.projections.fold import State
 from tests.engine.rules.states import setting_of
+from tests.kit.plain_events import plain
 
 QUESTIONS = [
     Question(id=name, benchmark="b", split="evolution", task_type="", question=f"What of {name}?", gold="7")
@@ -71,10 +72,7 @@ def revised(
 
 
 def judged(question: str, task_type: str, iteration: int, *, is_right: bool) -> AnswerJudged:
-    return AnswerJudged(
-        iteration=iteration, purpose="fresh", question_id=question, task_type=task_type, skill="s", answer="1",
-        correct=is_right, score_micro=1_000_000 * is_right, strict=True, judge="rule",
-    )  # fmt: skip
+    return plain(AnswerJudged, iteration=iteration, question_id=question, task_type=task_type, correct=is_right)
 
 
 def all_of(task_type: str, count: int, near: str) -> dict[str, str]:

@@ -2,21 +2,11 @@
 
 from mage_es.engine.run.runtime import ACCURACY, MEAN_SCORE, RunningScore, measure_of
 from mage_es.events.vocabulary import AnswerJudged, Purpose
+from tests.kit.plain_events import plain
 
 
 def verdict(purpose: Purpose, *, score: float, correct: bool) -> AnswerJudged:
-    return AnswerJudged(
-        iteration=0,
-        purpose=purpose,
-        question_id="q",
-        task_type="t",
-        skill="s",
-        answer="",
-        score_micro=round(score * 1_000_000),
-        correct=correct,
-        strict=correct,
-        judge="rule",
-    )
+    return plain(AnswerJudged, purpose=purpose, question_id="q", score_micro=round(score * 1_000_000), correct=correct)
 
 
 def test_accuracy_and_mean_score_are_of_what_was_asked_afresh_and_revisits_are_counted_apart() -> None:

@@ -15,6 +15,7 @@ from mage_es.engine.serving.shapes import read
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened
 from mage_es.events.vocabulary.serving import RequestShape
 from tests.engine.serving.bodies import SHAPES
+from tests.kit.plain_events import plain
 
 Item = dict[str, Any]
 Transcript = tuple[str, ...]
@@ -42,22 +43,8 @@ class Proxy:
 
 
 def opened(inference: str, session: str, turn: str) -> InferenceOpened:
-    return InferenceOpened(
-        inference=inference,
-        session=session,
-        key="",
-        shape="chat",
-        model="m",
-        treatment="none",
-        marker=0,
-        task_type="",
-        is_typed=False,
-        arm="",
-        probability=1.0,
-        memories=(),
-        note_sha256="",
-        turn_sha256=turn,
-        turns=0,
+    return plain(
+        InferenceOpened, inference=inference, session=session, treatment="none", probability=1.0, turn_sha256=turn
     )
 
 
@@ -127,7 +114,7 @@ def test_of_conversations_in_any_order_no_two_that_differ_share_a_session(shape:
             firsts += 1
             assert session not in of_session, "a first turn begins a conversation, whoever said the same before"
         of_session.setdefault(session, set()).add(asked)
-        clients[who], transcripts[who] = [*items, *kept], (*asked, reply + call)
+        clients[who], transcripts[who] = [*items, *kept], (*asked, reply + "()" * has_call)
         if has_call:  # what the tools gave comes without a new turn
             body, kept = said(shape, reply)
             assert proxy.ask(clients[who], body) == session

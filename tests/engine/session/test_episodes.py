@@ -61,6 +61,7 @@ from mage_es.events.vocabulary import (
 from tests.engine.killing import kill_again_and_again
 from tests.engine.rules.states import Built, setting_of
 from tests.engine.rules.test_step_prompt import PLANNED
+from tests.kit.plain_events import plain
 from tests.paper_parts import PAPER_PARTS
 
 pytestmark = pytest.mark.slow
@@ -120,11 +121,9 @@ def digests(run: Run) -> list[object]:
 
 
 def called(move: Ask, text: str) -> ModelCalled:
-    return ModelCalled(
-        iteration=0, tier="execution", agent="Learner", purpose="fresh", about=move.about, attempt=0,
-        request_sha256=move.request.sha256, model="scripted", text=text, stop_reason="end", input_tokens=1,
-        output_tokens=1,
-    )  # fmt: skip
+    return plain(
+        ModelCalled, purpose="fresh", about=move.about, request_sha256=move.request.sha256, text=text, stop_reason="end"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -411,13 +410,9 @@ def test_a_control_on_the_arm_recipe_begins_as_it_was_planned(*, donor_has_a_rec
     mine = msgspec.structs.replace(recipe or built.recipe(), memory_id="own", task_type="u", query_template="island")
     built.state.apply(msgspec.structs.replace(mine, least_similarity=-1.0, success_quota=1, failure_quota=0))
     for arm in SEARCH_ARMS:
-        best = arm == "recipe"
-        built.state.apply(
-            BanditUpdated(
-                bandit="search", key="u", arm=arm, question_id="q", reward_micro=0, alpha_before=0, beta_before=0,
-                alpha_after=(90 if best else 1) * MICRO, beta_after=(1 if best else 90) * MICRO, pulls_after=99,
-            )
-        )  # fmt: skip
+        alpha, beta = (90, 1) if arm == "recipe" else (1, 90)
+        after = {"alpha_after": alpha * MICRO, "beta_after": beta * MICRO, "pulls_after": 99}
+        built.state.apply(plain(BanditUpdated, key="u", arm=arm, **after))
     asked, donor = world.asked(built.state, [own, other], ["u", "t"], ["exam", "exam"])
     command = PlanAnswers(iteration=0, phase="exam", asked=[asked], frozen=True, donors={own.id: donor})
     planned = plan_answers(world.setting, built.state, command)[0].event

@@ -10,6 +10,7 @@ from mage_es.engine.seams.model import Request
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import Draft, ModelCalled
+from tests.kit.plain_events import plain
 
 
 class Scripted:
@@ -32,19 +33,8 @@ class Scripted:
 
 
 def called(move: Ask) -> ModelCalled:
-    return ModelCalled(
-        iteration=0,
-        tier="execution",
-        agent="Learner",
-        purpose="fresh",
-        about=move.about,
-        attempt=0,
-        request_sha256=move.request.sha256,
-        model="scripted",
-        text=move.request.prompt,
-        stop_reason="end",
-        input_tokens=1,
-        output_tokens=1,
+    return plain(
+        ModelCalled, about=move.about, request_sha256=move.request.sha256, text=move.request.prompt, stop_reason="end"
     )
 
 

@@ -10,6 +10,7 @@ from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
 from mage_es.engine.worth.effect import Prompted, askings, association_of, chance_of, coin_of, pairs_of, to_ask
 from mage_es.events.vocabulary import AnswerJudged, BundleTrimmed, Event, QuestionPlanned, Record, Retrieved
+from tests.kit.plain_events import plain
 
 A, B = frozenset("a"), frozenset("b")
 
@@ -31,18 +32,12 @@ def plan(question: str, shown: str = "", *, left: str = "", iteration: int = 0, 
 
 
 def verdict(planned: QuestionPlanned, *, right: bool) -> AnswerJudged:
-    return AnswerJudged(
+    return plain(
+        AnswerJudged,
         iteration=planned.iteration,
         purpose=planned.purpose,
         question_id=planned.question_id,
-        task_type=planned.task_type,
-        skill="s",
-        answer="",
-        score_micro=0,
         correct=right,
-        strict=False,
-        judge="",
-        reason="",
     )
 
 

@@ -9,24 +9,16 @@ from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.check import Check
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import MICRO, AnswerJudged, Draft, Event, Target, TargetsSelected
+from mage_es.events.vocabulary import AnswerJudged, Draft, Event, Target, TargetsSelected
 from tests.engine.conftest import SMALL
+from tests.kit.plain_events import plain
 
 CONFIG = Config(benchmark="wordmath", recency_weight="1", targets=1, failure_signal="window")
 
 
 def judged(k: int, task_type: str, number: int, *, correct: bool) -> AnswerJudged:
-    return AnswerJudged(
-        iteration=k,
-        purpose="fresh",
-        question_id=f"{task_type}-{k}-{number}",
-        task_type=task_type,
-        skill="s",
-        answer="",
-        score_micro=MICRO * correct,
-        correct=correct,
-        strict=True,
-        judge="rule",
+    return plain(
+        AnswerJudged, iteration=k, question_id=f"{task_type}-{k}-{number}", task_type=task_type, correct=correct
     )
 
 

@@ -40,6 +40,7 @@ from mage_es.projections.bandits import PRIOR, Posterior
 from tests.engine.rules.states import Built, setting_of
 from tests.engine.rules.test_curriculum import judged
 from tests.engine.rules.test_leaks import SECRET, committed
+from tests.kit.plain_events import plain
 
 VECTOR = np.array([1, 0], dtype=np.float32)
 RIGHT, WRONG = True, False
@@ -68,22 +69,8 @@ def inference(name: str, *, key: str = "", session: str = "s", arm: str = "simil
 
 
 def anchor_plan(k: int, name: str, memories: Sequence[str]) -> QuestionPlanned:
-    return QuestionPlanned(
-        iteration=k,
-        purpose="anchor",
-        question_id=name,
-        task_type="t",
-        skill="",
-        search_arm="balanced",
-        search_probability=1.0,
-        routing_arm="cot",
-        routing_probability=1.0,
-        memories=tuple(Retrieved(memory_id=each, similarity=1.0) for each in memories),
-        principles=(),
-        template="answer_v1",
-        prompt_sha256="",
-        spans=(),
-    )
+    shown = tuple(Retrieved(memory_id=each, similarity=1.0) for each in memories)
+    return plain(QuestionPlanned, iteration=k, purpose="anchor", question_id=name, task_type="t", memories=shown)
 
 
 def anchor_answer(k: int, name: str, *, correct: bool = True) -> AnswerJudged:

@@ -31,6 +31,7 @@ from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft, RunStarted
+from tests.kit.plain_events import plain
 
 pytestmark = pytest.mark.slow
 
@@ -49,21 +50,13 @@ def desk(tmp_path: Path) -> Callable[..., Desk]:
 def begun(folder: Path, config: str = CONFIG) -> None:
     """Leave a run that was begun and went no further."""
     settings = parse(config)
-    started = RunStarted(
+    started = plain(
+        RunStarted,
         run_id="cell",
         benchmark="wordmath",
         seed=settings.seed,
         config=config,
         config_sha256=fingerprint(settings),
-        package_version="0",
-        execution_model="",
-        guidance_model="",
-        embedder="hash",
-        embedder_dimension=1,
-        embedder_sha256="",
-        task_type_source="metadata",
-        data_sha256="",
-        licence="",
     )
     with Log.create(folder / "cell" / "log", run="cell", clock=lambda: 0) as log:
         log.append([Draft(event=started, iteration=-1, phase="open")])

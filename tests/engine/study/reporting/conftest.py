@@ -29,6 +29,7 @@ from mage_es.events.vocabulary import (
     RunStarted,
     SplitCommitted,
 )
+from tests.kit.plain_events import plain
 from tests.paper_parts import PAPER_PARTS
 
 Verdicts = str
@@ -41,22 +42,21 @@ def judged(
 ) -> AnswerJudged | AnswerUnanswered | AnswerUndecided:
     """Return a verdict, by the rule or as the letter says, or that there is none."""
     if letter == "n":
-        return AnswerUndecided(
+        return plain(
+            AnswerUndecided,
             iteration=iteration,
-            purpose=purpose,  # type: ignore[arg-type]
+            purpose=purpose,
             question_id=name,
             task_type="t",
-            skill="s",
-            answer="a",
             problem="scorer failed: ValueError: no",
         )
     if letter == "x":
-        return AnswerUnanswered(
+        return plain(
+            AnswerUnanswered,
             iteration=iteration,
-            purpose=purpose,  # type: ignore[arg-type]
+            purpose=purpose,
             question_id=name,
             task_type="t",
-            skill="s",
             problem="filtered: withheld",
         )
     value = float(letter in "1j") if score is None else score

@@ -9,34 +9,16 @@ from mage_es.events.vocabulary import (
     EdgeAdded,
     MasteryUpdated,
     MemoryAppended,
-    Origin,
     SkillCreated,
     Target,
     TargetsSelected,
     TaskTypeCreated,
 )
+from tests.kit.plain_events import plain
 
 
 def memory(name: str, outcome: str, iteration: int) -> MemoryAppended:
-    return MemoryAppended(
-        memory_id=name,
-        outcome=outcome,  # type: ignore[arg-type]
-        kind="",
-        task_type="t",
-        skill="s",
-        question_id="q",
-        question="?",
-        recognise="",
-        reasoning="r",
-        answer="a",
-        wrong_answer="",
-        steps=(),
-        origin=Origin(),
-        iteration=iteration,
-        phase="update",
-        ordinal=0,
-        embedding=b"",
-    )
+    return plain(MemoryAppended, memory_id=name, outcome=outcome, task_type="t", iteration=iteration)
 
 
 def grown() -> list[Any]:

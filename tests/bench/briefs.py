@@ -21,18 +21,7 @@ from mage_es.engine.rules.briefing import tokens_of
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import BATCH, task_types_brief
 from mage_es.engine.seams.benchmark import Question
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    BriefCut,
-    EdgeAdded,
-    MemoryAppended,
-    ModelCalled,
-    Origin,
-    Outcome,
-    QuestionPlanned,
-    SkillCreated,
-    TaskTypeCreated,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 from tests.paper_parts import PAPER_PARTS
 
@@ -59,7 +48,7 @@ def lengths(name: str, questions: list[Question], *, budget: int = 12_000) -> It
     answered = sorted(questions, key=lambda question: -len(question.context) - len(question.question))[:ANSWERED]
     known = {question.id: question for question in answered}
     state = _answered(answered)
-    made: list[tuple[str, Brief, BriefCut | None]] = [
+    made: list[tuple[str, Brief, v.BriefCut | None]] = [
         ("ontology_v1", *ontology_brief(setting, name, types, [(q, q.task_type) for q in questions[:4000]])),
         ("task_types_v1", *task_types_brief(setting, name, answered[:BATCH], {}, "")),
         ("navigator_v1", *navigator_brief(setting, state, 1, failed={"t": answered}, last={"s": "Look. " * 60})),
@@ -79,32 +68,32 @@ def lengths(name: str, questions: list[Question], *, budget: int = 12_000) -> It
 def _answered(questions: list[Question]) -> State:
     """Return a state in which every other question was answered wrongly, all of one type."""
     state = State()
-    state.apply(SkillCreated(skill="s", mastery=0.2, prompt_template="Work. " * 200, strategy="Think. " * 170))
+    state.apply(v.SkillCreated(skill="s", mastery=0.2, prompt_template="Work. " * 200, strategy="Think. " * 170))
     for name in ("t", "u"):
-        state.apply(TaskTypeCreated(task_type=name, description=""))
-        state.apply(EdgeAdded(kind="resolves", source="skill/s", target=f"task_type/{name}"))
+        state.apply(v.TaskTypeCreated(task_type=name, description=""))
+        state.apply(v.EdgeAdded(kind="resolves", source="skill/s", target=f"task_type/{name}"))
     for number, question in enumerate(questions):
-        plan = QuestionPlanned(
+        plan = v.QuestionPlanned(
             iteration=0, purpose="fresh", question_id=question.id, task_type="t", skill="s", search_arm="balanced",
             search_probability=1.0, routing_arm="cot", routing_probability=1.0, memories=(), principles=(),
             template="answer_cot", prompt_sha256="", spans=(),
         )  # fmt: skip
-        call = ModelCalled(
+        call = v.ModelCalled(
             iteration=0, tier="execution", agent="Learner", purpose="fresh", about=question.id, attempt=0,
             request_sha256="", model="m", text=REPLY, stop_reason="end", input_tokens=0, output_tokens=0,
         )  # fmt: skip
-        verdict = AnswerJudged(
+        verdict = v.AnswerJudged(
             iteration=0, purpose="fresh", question_id=question.id, task_type="t", skill="s", answer="none of these",
             score_micro=0, correct=number % 2 == 1, strict=False, judge="rule",
         )  # fmt: skip
         for event in (plan, call, verdict):
             state.apply(event)
-    outcomes: tuple[Outcome, ...] = ("success_memory", "failure_memory")
+    outcomes: tuple[v.Outcome, ...] = ("success_memory", "failure_memory")
     for outcome in outcomes:
         for number in range(3):
-            row = MemoryAppended(
+            row = v.MemoryAppended(
                 memory_id=f"{outcome}{number}", outcome=outcome, kind="", task_type="t", skill="s", question_id="",
-                question="?", recognise="", reasoning="r", answer="", wrong_answer="", steps=(), origin=Origin(),
+                question="?", recognise="", reasoning="r", answer="", wrong_answer="", steps=(), origin=v.Origin(),
                 iteration=-9, phase="update", ordinal=number, embedding=b"\x00\x00\x80?",
             )  # fmt: skip
             state.apply(row)

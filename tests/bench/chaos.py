@@ -28,17 +28,8 @@ from msgspec.structs import replace
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
 from mage_es.engine.run.directory import Run
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    Digest,
-    Event,
-    IterationClosed,
-    MasteryUpdated,
-    MemoryAppended,
-    Record,
-    SegmentSealed,
-    SplitCommitted,
-)
 from tests.bench.tables import print_machine, print_table
 from tests.engine import crashes
 from tests.engine.forgery import Change, forged, instead
@@ -84,19 +75,19 @@ class Ground:
 # ------------------------------------------------------------ forgeries: sound in every byte, and not what happened
 
 
-def _of_nowhere(event: Event) -> Event:
+def _of_nowhere(event: v.Event) -> v.Event:
     return replace(event, question="A question from nowhere?")
 
 
-def _bent(event: Event) -> Event:
-    return replace(event, digests=(Digest(projection="slots", value="0" * 64), *event.digests[1:]))
+def _bent(event: v.Event) -> v.Event:
+    return replace(event, digests=(v.Digest(projection="slots", value="0" * 64), *event.digests[1:]))
 
 
 def _sharing() -> Change:
     seen = list[str]()
 
-    def change(record: Record) -> Event:
-        if isinstance(record.event, SplitCommitted):
+    def change(record: v.Record) -> v.Event:
+        if isinstance(record.event, v.SplitCommitted):
             seen.append(record.event.question_hashes[0])
             return replace(record.event, question_hashes=(*record.event.question_hashes, *seen[:-1][:1]))
         return record.event
@@ -106,15 +97,15 @@ def _sharing() -> Change:
 
 FORGERIES: Mapping[str, Callable[[], Change]] = {
     "a halved mastery": lambda: instead(
-        MasteryUpdated, lambda event: replace(event, after=event.after / 2), lambda event: event.after > 0
+        v.MasteryUpdated, lambda event: replace(event, after=event.after / 2), lambda event: event.after > 0
     ),
     "a memory of a question of no split": lambda: instead(
-        MemoryAppended, _of_nowhere, lambda event: bool(event.question)
+        v.MemoryAppended, _of_nowhere, lambda event: bool(event.question)
     ),
-    "another digest": lambda: instead(IterationClosed, _bent),
+    "another digest": lambda: instead(v.IterationClosed, _bent),
     "splits that share a question": _sharing,
     "a split that leaves out a question": lambda: instead(
-        SplitCommitted, lambda event: replace(event, question_hashes=event.question_hashes[1:])
+        v.SplitCommitted, lambda event: replace(event, question_hashes=event.question_hashes[1:])
     ),
 }
 """What a forger with the package's own writer puts into a log, by name: `verify` must be red for each."""
@@ -131,8 +122,8 @@ def require_red(name: str, ground: Ground, work: Path) -> None:
     assert not verify(Run("whole", work / "whole")).ok, f"{name}: verify is green"
 
 
-def _events_of(log: Path) -> list[Event]:
-    return [record.event for record in LogReader(log).records() if not isinstance(record.event, SegmentSealed)]
+def _events_of(log: Path) -> list[v.Event]:
+    return [record.event for record in LogReader(log).records() if not isinstance(record.event, v.SegmentSealed)]
 
 
 # ------------------------------------------------------------ the other attacks

@@ -29,18 +29,8 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerCarried,
-    AnswerJudged,
-    AnswerUnanswered,
-    BundleTrimmed,
-    CallFailed,
-    Event,
-    IterationClosed,
-    ModelCalled,
-    QuestionPlanned,
-)
 from mage_es.projections.fold import fold
 from tests.engine.providers.provider import Plan, Provider, provider, request_of
 
@@ -116,15 +106,15 @@ def misbehaved(folder: Path, config: Config, *, workers: int, timeout_s: float, 
 
 def accounted(run: Run, server: Provider, treated: list[str]) -> Account:
     """Hold a run's log and ledger against the server's own count. Raises `AssertionError`."""
-    planned = [(e.iteration, e.purpose, e.question_id) for e in events(run, QuestionPlanned)]
-    settled = [(e.iteration, e.purpose, e.question_id) for e in events(run, AnswerJudged, AnswerUnanswered)]
+    planned = [(e.iteration, e.purpose, e.question_id) for e in events(run, v.QuestionPlanned)]
+    settled = [(e.iteration, e.purpose, e.question_id) for e in events(run, v.AnswerJudged, v.AnswerUnanswered)]
     # Of the anchors some are planned and then carried, as enough others were asked.
-    carried = {(e.iteration, "anchor", e.question_id) for e in events(run, AnswerCarried)}
+    carried = {(e.iteration, "anchor", e.question_id) for e in events(run, v.AnswerCarried)}
     settled += carried & set(planned)
     assert sorted(planned) == sorted(settled) and len(set(planned)) == len(planned), "a question was lost or repeated"
-    called = [e for e in events(run, ModelCalled) if e.tier == "execution"]
+    called = [e for e in events(run, v.ModelCalled) if e.tier == "execution"]
     assert set(keys_of(called).values()) == {1}, "a call was made twice"
-    failed = events(run, CallFailed)
+    failed = events(run, v.CallFailed)
     tries = Counter((e.iteration, e.purpose, e.about, e.attempt, e.tries) for e in failed)
     assert set(tries.values()) <= {1}, "a failure is on record twice"
     faults = Counter(fault for fault in treated if fault)
@@ -133,7 +123,7 @@ def accounted(run: Run, server: Provider, treated: list[str]) -> Account:
     used = fold(LogReader(run.log_path)).ledger.total("execution")
     assert (used.calls, used.failures) == (server.served, faults.total())
     assert (used.input_tokens, used.output_tokens) == (server.input_tokens, server.output_tokens)
-    lost, trimmed = events(run, AnswerUnanswered), events(run, BundleTrimmed)
+    lost, trimmed = events(run, v.AnswerUnanswered), events(run, v.BundleTrimmed)
     # The execution model's failures that were not tried again are exactly the questions without an answer.
     assert sum(e.final for e in failed) == len(lost)
     return Account(len(planned), len(called), len(failed), len(lost), len(trimmed), dict(sorted(faults.items())))
@@ -174,8 +164,8 @@ def outage(
             except ProviderDown:
                 gave_up += 1
         served = server.served - served
-    called = [e for e in events(run, ModelCalled) if e.tier == "execution"]
-    assert set(keys_of(called).values()) == {1} and not events(run, AnswerUnanswered)
+    called = [e for e in events(run, v.ModelCalled) if e.tier == "execution"]
+    assert set(keys_of(called).values()) == {1} and not events(run, v.AnswerUnanswered)
     return Outage(gave_up, clock.now(), said, served - len(called), len(called), digests(run), undisturbed)
 
 
@@ -224,19 +214,19 @@ def models(spec: str) -> Models:
     return Models(open_model(spec, "execution"), open_model("builtin/reference", "guidance"))
 
 
-def events(run: Run, *types: type[Event]) -> list[Any]:
+def events(run: Run, *types: type[v.Event]) -> list[Any]:
     """Return a run's events of some types."""
     return list(LogReader(run.log_path).of(*types))
 
 
-def keys_of(called: list[ModelCalled]) -> Counter[tuple[object, ...]]:
+def keys_of(called: list[v.ModelCalled]) -> Counter[tuple[object, ...]]:
     """Count calls by what makes each of them the same call."""
     return Counter((e.iteration, e.purpose, e.about, e.attempt, e.request_sha256) for e in called)
 
 
 def digests(run: Run) -> dict[str, str]:
     """Return the digests of a run's last closed iteration."""
-    return {digest.projection: digest.value for digest in events(run, IterationClosed)[-1].digests}
+    return {digest.projection: digest.value for digest in events(run, v.IterationClosed)[-1].digests}
 
 
 def main() -> None:

@@ -14,18 +14,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    Draft,
-    EdgeAdded,
-    EntitySeen,
-    Event,
-    ObservationRecorded,
-    SkillCreated,
-    TaskContextOpened,
-    TaskTypeCreated,
-)
 from mage_es.projections.fold import fold_into
 from mage_es.projections.graph import Graph
 from tests.bench.tables import Gate, Ratio, print_gates, print_machine, print_table
@@ -79,51 +70,51 @@ def folded(reader: LogReader) -> Graph:
 def one_more(graph: Graph, number: int) -> str:
     """Add what an iteration may add, and return the digest."""
     for place in range(AN_ITERATION):
-        graph.apply(EntitySeen(entity_id=f"later {number} {place}", kind="item"))
+        graph.apply(v.EntitySeen(entity_id=f"later {number} {place}", kind="item"))
     return graph.digest()
 
 
-def events(nodes: int) -> Iterator[Event]:
+def events(nodes: int) -> Iterator[v.Event]:
     """Yield events that make at least so many nodes."""
     for number in range(SKILLS):
-        yield SkillCreated(skill=f"skill {number}", mastery=0.0, prompt_template="", strategy="")
+        yield v.SkillCreated(skill=f"skill {number}", mastery=0.0, prompt_template="", strategy="")
     for number in range(TASK_TYPES):
-        yield TaskTypeCreated(task_type=f"type {number}", description="")
-        yield EdgeAdded(
+        yield v.TaskTypeCreated(task_type=f"type {number}", description="")
+        yield v.EdgeAdded(
             kind="resolves", source=f"skill/skill {number % SKILLS}", target=f"task_type/type {number}", weight=1.0
         )
     for number in range(1, SKILLS):
-        yield EdgeAdded(
+        yield v.EdgeAdded(
             kind="prerequisite_of", source=f"skill/skill {number // 2}", target=f"skill/skill {number}", weight=1.0
         )
     for number in range(nodes):
         yield from explored(number)
 
 
-def explored(number: int) -> Iterator[Event]:
+def explored(number: int) -> Iterator[v.Event]:
     """Yield one node of the environment with its edges."""
     episode = number // PER_EPISODE
     if number % PER_EPISODE == 0:
-        yield TaskContextOpened(context_id=f"task {episode}", statement="get wood", task_type="type 0")
-        yield EdgeAdded(
+        yield v.TaskContextOpened(context_id=f"task {episode}", statement="get wood", task_type="type 0")
+        yield v.EdgeAdded(
             kind="relation", source=f"entity/{episode}", target=f"entity/{episode // 2}", weight=1.0, label="needs"
         )
     elif number % PER_EPISODE == 1:
-        yield EntitySeen(entity_id=str(episode), kind="material")
+        yield v.EntitySeen(entity_id=str(episode), kind="material")
     else:
         observation = sha256_text(str(number))[:32]
-        yield ObservationRecorded(observation_id=observation, text=f"you see tree {number}")
-        yield EdgeAdded(
+        yield v.ObservationRecorded(observation_id=observation, text=f"you see tree {number}")
+        yield v.EdgeAdded(
             kind="observed_in", source=f"observation/{observation}", target=f"context/task {episode}", weight=1.0
         )
 
 
-def write(path: Path, history: Iterator[Event]) -> None:
+def write(path: Path, history: Iterator[v.Event]) -> None:
     """Write and seal a log of these events."""
     with Log.create(path, run="bench", clock=lambda: 0) as log:
-        drafts: list[Draft] = []
+        drafts: list[v.Draft] = []
         for ordinal, event in enumerate(history):
-            drafts.append(Draft(event=event, iteration=0, phase="update", ordinal=ordinal))
+            drafts.append(v.Draft(event=event, iteration=0, phase="update", ordinal=ordinal))
             if len(drafts) == 2000:
                 log.append(drafts)
                 drafts = []

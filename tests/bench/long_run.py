@@ -13,35 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mage_es.engine.seams.embedder import Vectors
-from mage_es.events.vocabulary import (
-    MICRO,
-    ActionTaken,
-    AnswerJudged,
-    BanditUpdated,
-    Draft,
-    EdgeAdded,
-    Event,
-    GuardDecided,
-    IterationClosed,
-    IterationPlanned,
-    MasteryUpdated,
-    MemoryAppended,
-    MemorySuperseded,
-    ModelCalled,
-    Origin,
-    Outcome,
-    Phase,
-    PhaseCompleted,
-    Purpose,
-    QuestionPlanned,
-    Retrieved,
-    SkillCreated,
-    SnapshotTaken,
-    Span,
-    Target,
-    TargetsSelected,
-    TaskTypeCreated,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 
 QUESTIONS = 200
@@ -71,7 +43,7 @@ def commits(
     dimension: int = DIMENSION,
     task_types: Sequence[str] = TASK_TYPES,
     cases: Cases | None = None,
-) -> Iterator[list[Draft]]:
+) -> Iterator[list[v.Draft]]:
     """Yield what a run hands to its log, commit by commit, without end.
 
     `with_digests` records the true digests whenever an iteration closes, which costs a fold of everything. Without
@@ -85,9 +57,9 @@ def commits(
         k += 1
 
 
-def drafts(count: int, *, seed: int = 0) -> list[Draft]:
+def drafts(count: int, *, seed: int = 0) -> list[v.Draft]:
     """Return the first `count` facts of a run."""
-    found: list[Draft] = []
+    found: list[v.Draft] = []
     for commit in commits(seed=seed):
         found += commit
         if len(found) >= count:
@@ -109,76 +81,76 @@ class _Run:
         self._strategies: dict[str, str] = {}
         self._made = 0
 
-    def opening(self) -> list[Draft]:
-        events: list[Event] = [
-            SkillCreated(skill=s, mastery=0.0, prompt_template="", strategy=self._text(30)) for s in SKILLS
+    def opening(self) -> list[v.Draft]:
+        events: list[v.Event] = [
+            v.SkillCreated(skill=s, mastery=0.0, prompt_template="", strategy=self._text(30)) for s in SKILLS
         ]
-        events += [TaskTypeCreated(task_type=name, description=self._text(12)) for name in self._task_types]
+        events += [v.TaskTypeCreated(task_type=name, description=self._text(12)) for name in self._task_types]
         events += [
-            EdgeAdded(kind="resolves", source=f"skill/{self._one(SKILLS)}", target=f"task_type/{name}")
+            v.EdgeAdded(kind="resolves", source=f"skill/{self._one(SKILLS)}", target=f"task_type/{name}")
             for name in self._task_types
         ]
         return self._drafts(-1, "open", events)
 
-    def iteration(self, k: int) -> Iterator[list[Draft]]:
+    def iteration(self, k: int) -> Iterator[list[v.Draft]]:
         asked = [f"wordmath-evolution-{k * QUESTIONS + i}" for i in range(QUESTIONS)]
         anchors = [f"wordmath-anchor-{i}" for i in range(ANCHORS)]
-        planned = IterationPlanned(
+        planned = v.IterationPlanned(
             iteration=k, frontier=tuple(SKILLS[:4]), brief="", epoch=0, fresh=tuple(asked), revisits=(), repeats=()
         )
-        yield self._drafts(k, "plan", [planned, PhaseCompleted(iteration=k, phase="plan")])
+        yield self._drafts(k, "plan", [planned, v.PhaseCompleted(iteration=k, phase="plan")])
         yield from self._answers(k, "evaluate", "fresh", asked)
-        yield self._drafts(k, "update", [*self._update(k, asked), PhaseCompleted(iteration=k, phase="update")])
-        yield self._drafts(k, "evolve", [*self._evolve(k), PhaseCompleted(iteration=k, phase="evolve")])
+        yield self._drafts(k, "update", [*self._update(k, asked), v.PhaseCompleted(iteration=k, phase="update")])
+        yield self._drafts(k, "evolve", [*self._evolve(k), v.PhaseCompleted(iteration=k, phase="evolve")])
         yield from self._answers(k, "snapshot", "anchor", anchors)
-        guard = GuardDecided(
+        guard = v.GuardDecided(
             iteration=k, verdict="accepted", correct=self._random.randrange(ANCHORS), total=ANCHORS, against=k - 1,
             drop=0.0, p_value=0.5, best=k - 1, best_drop=0.0, best_p_value=0.5, smallest_drop=0.1,
         )  # fmt: skip
         yield self._drafts(
-            k, "snapshot", [guard, SnapshotTaken(iteration=k), PhaseCompleted(iteration=k, phase="snapshot")]
+            k, "snapshot", [guard, v.SnapshotTaken(iteration=k), v.PhaseCompleted(iteration=k, phase="snapshot")]
         )
         digests = self._state.digests() if self._state else ()
-        yield self._drafts(k, "close", [IterationClosed(iteration=k, digests=digests)])
+        yield self._drafts(k, "close", [v.IterationClosed(iteration=k, digests=digests)])
 
-    def _answers(self, k: int, phase: Phase, purpose: Purpose, ids: list[str]) -> Iterator[list[Draft]]:
+    def _answers(self, k: int, phase: v.Phase, purpose: v.Purpose, ids: list[str]) -> Iterator[list[v.Draft]]:
         plans = [self._plan(k, purpose, question_id) for question_id in ids]
         yield self._drafts(k, phase, plans)
         for start in range(0, len(plans), 8):
             pairs = [self._answer(k, plan) for plan in plans[start : start + 8]]
             yield self._drafts(k, phase, [event for pair in pairs for event in pair])
-        yield self._drafts(k, phase, [PhaseCompleted(iteration=k, phase=phase)]) if phase == "evaluate" else []
+        yield self._drafts(k, phase, [v.PhaseCompleted(iteration=k, phase=phase)]) if phase == "evaluate" else []
 
-    def _plan(self, k: int, purpose: Purpose, question_id: str) -> QuestionPlanned:
+    def _plan(self, k: int, purpose: v.Purpose, question_id: str) -> v.QuestionPlanned:
         memories = self._random.choices(self._memories, k=3)
         offsets = sorted(self._random.randrange(60, 2000) for _ in memories)
-        return QuestionPlanned(
+        return v.QuestionPlanned(
             iteration=k, purpose=purpose, question_id=question_id,
             task_type=self._one(self._task_types), skill=self._one(SKILLS), search_arm=self._one(SEARCH),
             search_probability=self._random.random(), routing_arm=self._one(ROUTING),
             routing_probability=self._random.random(),
-            memories=tuple(Retrieved(memory_id=m, similarity=self._random.random()) for m in memories),
+            memories=tuple(v.Retrieved(memory_id=m, similarity=self._random.random()) for m in memories),
             principles=(), template="answer_cot", prompt_sha256=self._hash(),
             spans=tuple(map(_span, offsets, memories)),
         )  # fmt: skip
 
-    def _answer(self, k: int, plan: QuestionPlanned) -> tuple[ModelCalled, AnswerJudged]:
+    def _answer(self, k: int, plan: v.QuestionPlanned) -> tuple[v.ModelCalled, v.AnswerJudged]:
         correct, answer = self._random.random() < 0.6, str(self._random.randrange(500))
-        called = ModelCalled(
+        called = v.ModelCalled(
             iteration=k, tier="execution", agent="Learner", purpose=plan.purpose, about=plan.question_id, attempt=0,
             request_sha256=self._hash(), model="vllm/Qwen/Qwen3-8B", text=self._reasoning(answer), stop_reason="end",
             input_tokens=self._random.randrange(200, 900), output_tokens=self._random.randrange(20, 300),
             latency_us=self._random.randrange(5_000_000),
         )  # fmt: skip
-        judged = AnswerJudged(
+        judged = v.AnswerJudged(
             iteration=k, purpose=plan.purpose, question_id=plan.question_id, task_type=plan.task_type, skill=plan.skill,
             answer=answer,
-            score_micro=MICRO * correct, correct=correct, strict=False, judge="rule",
+            score_micro=v.MICRO * correct, correct=correct, strict=False, judge="rule",
         )  # fmt: skip
         return called, judged
 
-    def _update(self, k: int, asked: list[str]) -> list[Event]:
-        events: list[Event] = []
+    def _update(self, k: int, asked: list[str]) -> list[v.Event]:
+        events: list[v.Event] = []
         for question_id in asked:
             events.append(self._reward("search", self._one(self._task_types), self._one(SEARCH), question_id))
             events.append(self._reward("routing", self._one(SKILLS), self._one(ROUTING), question_id))
@@ -186,20 +158,22 @@ class _Run:
             before, after = self._mastery[skill], self._random.random()
             self._mastery[skill] = after
             events.append(
-                MasteryUpdated(
+                v.MasteryUpdated(
                     iteration=k, skill=skill, before=before, after=after, evidence=after, successes=7, failures=4
                 )
             )
         number = self._cases.number * 3 // 5 if self._cases else 50
         return events + [self._memory(k, "update", "success_memory", "", i) for i in range(number)]
 
-    def _evolve(self, k: int) -> list[Event]:
+    def _evolve(self, k: int) -> list[v.Event]:
         new = tuple(self._task_types) if k == 0 else ()
-        targets = [Target(task_type=name, failures=3, attempts=9, last_selected=k - 1) for name in self._task_types[:3]]
-        events: list[Event] = [TargetsSelected(iteration=k, targets=tuple(targets), newly_observed=new)]
+        targets = [
+            v.Target(task_type=name, failures=3, attempts=9, last_selected=k - 1) for name in self._task_types[:3]
+        ]
+        events: list[v.Event] = [v.TargetsSelected(iteration=k, targets=tuple(targets), newly_observed=new)]
         for target in targets:
             events.append(
-                ActionTaken(
+                v.ActionTaken(
                     iteration=k, action="failure_memory", task_type=target.task_type, outcome="authored", authored=4
                 )
             )
@@ -208,22 +182,22 @@ class _Run:
         strategies = [self._memory(k, "evolve", "failure_memory", "type_strategy", number + i) for i in range(2)]
         return [*events, *strategies, *filter(None, map(self._superseded, strategies))]
 
-    def _superseded(self, memory: MemoryAppended) -> MemorySuperseded | None:
+    def _superseded(self, memory: v.MemoryAppended) -> v.MemorySuperseded | None:
         before = self._strategies.get(memory.task_type)
         self._strategies[memory.task_type] = memory.memory_id
-        return MemorySuperseded(memory_id=before, by=memory.memory_id) if before else None
+        return v.MemorySuperseded(memory_id=before, by=memory.memory_id) if before else None
 
-    def _memory(self, k: int, phase: Phase, outcome: Outcome, kind: str, ordinal: int) -> MemoryAppended:
+    def _memory(self, k: int, phase: v.Phase, outcome: v.Outcome, kind: str, ordinal: int) -> v.MemoryAppended:
         self._made += 1
         memory_id = hashlib.sha256(str(self._made).encode()).hexdigest()[:32]
         task_type, question, embedding = self._case()
-        memory = MemoryAppended(
+        memory = v.MemoryAppended(
             memory_id=memory_id, outcome=outcome, kind=kind,
             task_type=task_type, skill=self._one(SKILLS),
             question_id=f"wordmath-evolution-{k * QUESTIONS + ordinal}", question=question,
             recognise=self._text(15) if kind == "type_strategy" else "", reasoning=self._reasoning("7"), answer="7",
             wrong_answer="" if outcome == "success_memory" else "9", steps=(),
-            origin=Origin(facts=(self._hash()[:32],)),
+            origin=v.Origin(facts=(self._hash()[:32],)),
             iteration=k, phase=phase, ordinal=ordinal, embedding=embedding,
         )  # fmt: skip
         self._memories = [*self._memories[-50:], memory_id]
@@ -238,20 +212,20 @@ class _Run:
         [vector] = self._cases.embed([" ".join(words)])
         return task_type, " ".join(words), vector.tobytes()
 
-    def _reward(self, bandit: Literal["search", "routing"], key: str, arm: str, question_id: str) -> BanditUpdated:
-        alpha, beta, pulls = self._posteriors.get((bandit, key, arm), (MICRO, MICRO, 0))
-        reward = self._random.randrange(MICRO + 1)
-        after = self._posteriors[bandit, key, arm] = (alpha + reward, beta + MICRO - reward, pulls + 1)
-        return BanditUpdated(
+    def _reward(self, bandit: Literal["search", "routing"], key: str, arm: str, question_id: str) -> v.BanditUpdated:
+        alpha, beta, pulls = self._posteriors.get((bandit, key, arm), (v.MICRO, v.MICRO, 0))
+        reward = self._random.randrange(v.MICRO + 1)
+        after = self._posteriors[bandit, key, arm] = (alpha + reward, beta + v.MICRO - reward, pulls + 1)
+        return v.BanditUpdated(
             bandit=bandit, key=key, arm=arm, question_id=question_id, reward_micro=reward, alpha_before=alpha,
             beta_before=beta, alpha_after=after[0], beta_after=after[1], pulls_after=after[2],
         )  # fmt: skip
 
-    def _drafts(self, k: int, phase: Phase, events: Sequence[Event]) -> list[Draft]:
+    def _drafts(self, k: int, phase: v.Phase, events: Sequence[v.Event]) -> list[v.Draft]:
         if self._state:
             for event in events:
                 self._state.apply(event)
-        return [Draft(event=event, iteration=k, phase=phase, ordinal=i) for i, event in enumerate(events)]
+        return [v.Draft(event=event, iteration=k, phase=phase, ordinal=i) for i, event in enumerate(events)]
 
     def _reasoning(self, answer: str) -> str:
         lines = []
@@ -270,5 +244,5 @@ class _Run:
         return names[int(self._random.random() * len(names))]
 
 
-def _span(offset: int, memory_id: str) -> Span:
-    return Span(offset=offset, length=190, source=f"memory/{memory_id}")
+def _span(offset: int, memory_id: str) -> v.Span:
+    return v.Span(offset=offset, length=190, source=f"memory/{memory_id}")

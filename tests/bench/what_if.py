@@ -34,18 +34,8 @@ from mage_es.engine.rules.snapshot import decision_on
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.worth.effect import askings
+from mage_es.events import vocabulary as v
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnswerJudged,
-    BundleTrimmed,
-    Draft,
-    GuardDecided,
-    QuestionPlanned,
-    RunStarted,
-    SlotsRolledBack,
-    SnapshotTaken,
-)
 from mage_es.projections.bandits import PRIOR
 from mage_es.projections.scores import Scores
 from tests.bench.effect import OneLand, asked
@@ -159,7 +149,7 @@ def simulated(seed: int, questions: int, iterations: int) -> Iterator[Found]:
                 tosses[arm].append(Toss(probability, arm == choice.arm, right, 1 / probability, expected))
                 truths[arm].append(chance[arm])
         for kind, arm, reward in rewards:
-            posteriors[kind][arm] = rewarded(posteriors[kind][arm], reward * MICRO)
+            posteriors[kind][arm] = rewarded(posteriors[kind][arm], reward * v.MICRO)
     for arm in ARMS:
         yield Found(f"arm {arm}", 100 * fmean(truths[arm]), estimated(tosses[arm]))
 
@@ -204,13 +194,13 @@ def of_arms(folder: Path, seed: int) -> Iterator[Found]:
     benchmark, reader = TruthWorld(seed), LogReader(run.log_path)
     oracle, state = Oracle(benchmark), None
     known = {question.id: question for question in benchmark.questions("evolution")}
-    plans = [each for each in reader.records({QuestionPlanned}) if each.phase == "evaluate"]
+    plans = [each for each in reader.records({v.QuestionPlanned}) if each.phase == "evaluate"]
     starts = {record.iteration: record.seq for record in reversed(plans)}
     for iteration, start in sorted(starts.items()):
         state = state_of(run, reader, until=start - 1)
         for record in plans:
             planned = record.event
-            if record.iteration != iteration or not isinstance(planned, QuestionPlanned):
+            if record.iteration != iteration or not isinstance(planned, v.QuestionPlanned):
                 continue
             question, strategy = known[planned.question_id], state.slots.strategy(planned.skill)
             memories = [state.memory.row(hit.memory_id) for hit in planned.memories]
@@ -235,7 +225,7 @@ def of_memory(folder: Path, seed: int) -> Iterator[Found]:
     known = {question.id: question for question in benchmark.questions("evolution")}
     found = [
         each
-        for each in askings(reader.records({QuestionPlanned, BundleTrimmed, AnswerJudged}))
+        for each in askings(reader.records({v.QuestionPlanned, v.BundleTrimmed, v.AnswerJudged}))
         if each.phase == "evaluate"
     ]
     times = defaultdict[str, int](int)
@@ -275,7 +265,7 @@ def print_refold(folder: Path, events: int, repetitions: int) -> None:
 def write_run(run: Run, events: int) -> None:
     """Write a made-up run whose guard judges its made-up answers as the rule does."""
     config = Config(benchmark="wordmath", guard="paper", iterations=1_000, gate="off")
-    begun = RunStarted(
+    begun = v.RunStarted(
         run_id=run.id,
         benchmark=config.benchmark,
         seed=config.seed,
@@ -294,19 +284,19 @@ def write_run(run: Run, events: int) -> None:
     scores, accepted, total = Scores(), list[int](), 0
     run.path.mkdir()
     with Log.create(run.log_path, run=run.id, clock=count(1_790_000_000_000_000, 1000).__next__) as log:
-        log.append([Draft(event=begun, iteration=-1, phase="open")])
+        log.append([v.Draft(event=begun, iteration=-1, phase="open")])
         for batch in commits():
-            drafts = list[Draft]()
+            drafts = list[v.Draft]()
             for draft in batch:
                 event = draft.event
-                if isinstance(event, GuardDecided):
+                if isinstance(event, v.GuardDecided):
                     decision = decision_on(config, scores, event.iteration, accepted=accepted)
                     event = msgspec.structs.replace(event, verdict=decision.verdict)
                     restored = decision.restore
                     accepted += [event.iteration] if restored is None else []
-                elif isinstance(event, SnapshotTaken) and restored is not None:
-                    event = SlotsRolledBack(iteration=event.iteration, to_iteration=restored)
-                if isinstance(event, AnswerJudged | GuardDecided):
+                elif isinstance(event, v.SnapshotTaken) and restored is not None:
+                    event = v.SlotsRolledBack(iteration=event.iteration, to_iteration=restored)
+                if isinstance(event, v.AnswerJudged | v.GuardDecided):
                     scores.apply(event)
                 drafts.append(msgspec.structs.replace(draft, event=event))
             log.append(drafts)

@@ -15,17 +15,8 @@ from typing import Any
 import pytest
 
 from mage_es.engine.players.analogist.model import reply
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerCarried,
-    AnswerJudged,
-    AnswerUnanswered,
-    CallFailed,
-    Event,
-    IterationClosed,
-    ModelCalled,
-    QuestionPlanned,
-)
 from tests.engine.providers.provider import provider, request_of
 from tests.few_words import IN_A_PROCESS
 
@@ -48,7 +39,7 @@ def one_in_ten(number: int) -> str:
     return random.choice(FAULTS) if random.random() < 0.1 else ""
 
 
-def events(folder: Path, *types: type[Event]) -> list[Any]:
+def events(folder: Path, *types: type[v.Event]) -> list[Any]:
     return list(LogReader(folder / "runs" / "r" / "log").of(*types))
 
 
@@ -58,14 +49,14 @@ def test_with_a_tenth_of_the_calls_failing_every_question_is_accounted_for_to_th
     with provider(answer=solved, faults=one_in_ten) as server:
         outcome = mage("evolve", "wordmath", *SMALL, "--execution", f"openai/exec?base_url={server.openai_url}")
     assert outcome.code == 0, outcome.err
-    planned = [(e.iteration, e.purpose, e.question_id) for e in events(tmp_path, QuestionPlanned)]
-    settled = [(e.iteration, e.purpose, e.question_id) for e in events(tmp_path, AnswerJudged, AnswerUnanswered)]
+    planned = [(e.iteration, e.purpose, e.question_id) for e in events(tmp_path, v.QuestionPlanned)]
+    settled = [(e.iteration, e.purpose, e.question_id) for e in events(tmp_path, v.AnswerJudged, v.AnswerUnanswered)]
     # Of the anchors some are planned and then carried, as enough others were asked.
-    settled += {(e.iteration, "anchor", e.question_id) for e in events(tmp_path, AnswerCarried)} & set(planned)
+    settled += {(e.iteration, "anchor", e.question_id) for e in events(tmp_path, v.AnswerCarried)} & set(planned)
     assert sorted(planned) == sorted(settled) and len(set(planned)) == len(planned)
-    called = [e for e in events(tmp_path, ModelCalled) if e.tier == "execution"]
+    called = [e for e in events(tmp_path, v.ModelCalled) if e.tier == "execution"]
     assert set(Counter((e.iteration, e.purpose, e.about, e.attempt) for e in called).values()) == {1}
-    failed = events(tmp_path, CallFailed)
+    failed = events(tmp_path, v.CallFailed)
     assert len(failed) == sum(bool(one_in_ten(number)) for number in range(len(server.asked))) > 0
     shown = json.loads(mage("runs", "show", "r", "--json").out)["ledger"]
     rows = [row for row in shown if row["tier"] == "execution"]
@@ -94,7 +85,7 @@ def test_a_name_that_moves_to_another_model_within_a_run_is_on_record_and_shown(
         server.served = 0
         (tmp_path / "runs" / "r").rename(tmp_path / "runs" / "before")
         assert mage("evolve", "wordmath", *SMALL, "--execution", spec, "--workers", "1").code == 0
-    calls = [e for e in events(tmp_path, ModelCalled) if e.tier == "execution"]
+    calls = [e for e in events(tmp_path, v.ModelCalled) if e.tier == "execution"]
     names = Counter(e.served_by for e in calls)
     assert names == {"exec-2026-01": 12, "exec-2026-05": len(calls) - 12}
     shown = json.loads(mage("runs", "show", "r", "--json").out)
@@ -103,11 +94,11 @@ def test_a_name_that_moves_to_another_model_within_a_run_is_on_record_and_shown(
     assert f"{spec}: {told}" in mage("runs", "show", "r").out
     question = next(e.about for e in calls if e.purpose == "fresh" and e.served_by == "exec-2026-05").partition("/")[0]
     assert "Reply of exec-2026-05:" in mage("show", question, "r").out
-    closed = events(tmp_path, IterationClosed)
+    closed = events(tmp_path, v.IterationClosed)
     (tmp_path / "runs" / "r").rename(tmp_path / "runs" / "after")
     (tmp_path / "runs" / "before").rename(tmp_path / "runs" / "r")
-    assert [e.digests for e in closed] == [e.digests for e in events(tmp_path, IterationClosed)]
-    assert all(call.served_by == "" for call in events(tmp_path, ModelCalled) if call.tier == "guidance")
+    assert [e.digests for e in closed] == [e.digests for e in events(tmp_path, v.IterationClosed)]
+    assert all(call.served_by == "" for call in events(tmp_path, v.ModelCalled) if call.tier == "guidance")
 
 
 def test_no_more_calls_are_in_flight_than_connections_are_allowed(mage: Command) -> None:
@@ -152,15 +143,15 @@ def test_a_server_that_dies_in_the_middle_and_comes_back_costs_nothing_but_the_c
         spec = f"openai/exec?base_url={server.openai_url}"
         outcome = mage("evolve", "wordmath", *SMALL, "--execution", spec)
         assert outcome.code == 4
-        before = len(events(tmp_path, ModelCalled))
+        before = len(events(tmp_path, v.ModelCalled))
         server.plan = lambda number: ""
         resumed = mage("resume", "r")
     assert resumed.code == 0, resumed.err
     said = int(resumed.err.split("in flight when it stopped: ")[1].split(".")[0])
-    called = [e for e in events(tmp_path, ModelCalled) if e.tier == "execution"]
+    called = [e for e in events(tmp_path, v.ModelCalled) if e.tier == "execution"]
     assert before > 20 and set(Counter((e.iteration, e.purpose, e.about) for e in called).values()) == {1}
     assert 0 <= server.served - len(called) <= said <= 8
-    assert not events(tmp_path, AnswerUnanswered)
+    assert not events(tmp_path, v.AnswerUnanswered)
 
 
 def test_a_killed_run_says_to_the_call_what_it_makes_again(mage: Command, tmp_path: Path) -> None:
@@ -178,13 +169,13 @@ def test_a_killed_run_says_to_the_call_what_it_makes_again(mage: Command, tmp_pa
             time.sleep(0.05)
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-        before = len([e for e in events(tmp_path, ModelCalled) if e.tier == "execution"])
+        before = len([e for e in events(tmp_path, v.ModelCalled) if e.tier == "execution"])
         assert len(server.asked) == 30 and before == 25
         server.plan = lambda number: ""
         resumed = mage("resume", "r")
     assert resumed.code == 0, resumed.err
     assert "because they were in flight when it stopped: 5." in resumed.err
-    called = [e for e in events(tmp_path, ModelCalled) if e.tier == "execution"]
+    called = [e for e in events(tmp_path, v.ModelCalled) if e.tier == "execution"]
     assert set(Counter((e.iteration, e.purpose, e.about) for e in called).values()) == {1}
     assert len(server.asked) == len(called) + 5
 
@@ -232,8 +223,8 @@ def test_a_key_reaches_no_log_no_message_and_no_traceback(
     assert CANARY not in outcome.err + outcome.out + traced
     records = LogReader(tmp_path / "runs" / "r" / "log").records()
     assert CANARY not in str(list(records))
-    assert [e for e in events(tmp_path, ModelCalled) if "I was given [key]" in e.text]
-    assert [e for e in events(tmp_path, CallFailed) if "[key]" in e.problem]
+    assert [e for e in events(tmp_path, v.ModelCalled) if "I was given [key]" in e.text]
+    assert [e for e in events(tmp_path, v.CallFailed) if "[key]" in e.problem]
     for path in (tmp_path / "runs").rglob("*"):
         assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
 

@@ -19,19 +19,9 @@ from mage_es.engine.verbs.resume import resume
 from mage_es.engine.viewing.ask import ask
 from mage_es.engine.viewing.show import show
 from mage_es.engine.viewing.transcript import CallReport, TrimReport
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerUnanswered,
-    BanditUpdated,
-    BundleTrimmed,
-    CallFailed,
-    EpisodeStepped,
-    IterationClosed,
-    MemoryAppended,
-    ModelCalled,
-    QuestionPlanned,
-)
 from tests.engine.conftest import COURSES, never
 
 pytestmark = pytest.mark.slow
@@ -80,11 +70,11 @@ def events(run: Run, *types: type) -> list:  # type: ignore[type-arg]
 
 
 def digests(run: Run) -> dict[str, str]:
-    return {digest.projection: digest.value for digest in events(run, IterationClosed)[-1].digests}
+    return {digest.projection: digest.value for digest in events(run, v.IterationClosed)[-1].digests}
 
 
 def trimmings(run: Run) -> set[tuple[object, ...]]:
-    found = [(e.iteration, e.purpose, e.about, e.request_sha256, e.memory_id) for e in events(run, BundleTrimmed)]
+    found = [(e.iteration, e.purpose, e.about, e.request_sha256, e.memory_id) for e in events(run, v.BundleTrimmed)]
     assert len(set(found)) == len(found)
     return set(found)
 
@@ -103,16 +93,16 @@ def test_a_prompt_that_does_not_fit_is_asked_again_with_one_memory_fewer_and_eac
     short_run: tuple[Run, Short],
 ) -> None:
     run, model = short_run
-    trimmed, failed = events(run, BundleTrimmed), events(run, CallFailed)
-    lost = events(run, AnswerUnanswered)
+    trimmed, failed = events(run, v.BundleTrimmed), events(run, v.CallFailed)
+    lost = events(run, v.AnswerUnanswered)
     assert trimmed and len(failed) == len(trimmed) + len(lost) == model.refused
     assert {e.fault for e in failed} == {"too_long"}
     assert sum(e.final for e in failed) == len(lost)
-    plans = {(e.iteration, e.purpose, e.question_id): e for e in events(run, QuestionPlanned)}
+    plans = {(e.iteration, e.purpose, e.question_id): e for e in events(run, v.QuestionPlanned)}
     for each in trimmed:
         plan = plans[each.iteration, each.purpose, each.question_id]
         assert each.memory_id in {*(hit.memory_id for hit in plan.memories), *plan.principles}
-    calls = [e for e in events(run, ModelCalled) if e.tier == "execution"]
+    calls = [e for e in events(run, v.ModelCalled) if e.tier == "execution"]
     assert all(len(model.shown[call.request_sha256]) <= LIMIT for call in calls)
     # What was left out stands in no prompt that was answered after it.
     for call in calls:
@@ -123,7 +113,7 @@ def test_a_prompt_that_does_not_fit_is_asked_again_with_one_memory_fewer_and_eac
 
 def test_a_question_that_fits_with_nothing_left_to_drop_alone_stays_unanswered(tmp_path: Path) -> None:
     run = begin(tmp_path, Short(250), config=COURSES)
-    lost = events(run, AnswerUnanswered)
+    lost = events(run, v.AnswerUnanswered)
     assert lost and all(e.problem.startswith("too_long: ") for e in lost)
 
 
@@ -163,23 +153,23 @@ def test_the_arms_that_were_pulled_are_rewarded_whatever_had_to_be_left_out(shor
     reader = LogReader(run.log_path)
     plans = {
         (r.iteration, r.event.question_id): r.event
-        for r in reader.records({QuestionPlanned})
-        if isinstance(r.event, QuestionPlanned) and r.phase == "evaluate"
+        for r in reader.records({v.QuestionPlanned})
+        if isinstance(r.event, v.QuestionPlanned) and r.phase == "evaluate"
     }
     pulled = {
         (r.iteration, r.event.question_id): r.event.arm
-        for r in reader.records({BanditUpdated})
-        if isinstance(r.event, BanditUpdated) and r.event.bandit == "search"
+        for r in reader.records({v.BanditUpdated})
+        if isinstance(r.event, v.BanditUpdated) and r.event.bandit == "search"
     }
-    trimmed = {(e.iteration, e.question_id) for e in events(run, BundleTrimmed) if e.purpose in ("fresh", "revisit")}
+    trimmed = {(e.iteration, e.question_id) for e in events(run, v.BundleTrimmed) if e.purpose in ("fresh", "revisit")}
     answered = trimmed & set(pulled)
     assert answered and all(pulled[each] == plans[each].search_arm != "none" for each in answered)
 
 
 def test_show_has_the_prompt_as_it_was_sent_and_says_what_was_left_out(short_run: tuple[Run, Short]) -> None:
     run, model = short_run
-    answered = {(e.iteration, e.about): e for e in events(run, ModelCalled) if e.tier == "execution"}
-    each = next(e for e in events(run, BundleTrimmed) if (e.iteration, e.about) in answered and e.purpose == "fresh")
+    answered = {(e.iteration, e.about): e for e in events(run, v.ModelCalled) if e.tier == "execution"}
+    each = next(e for e in events(run, v.BundleTrimmed) if (e.iteration, e.about) in answered and e.purpose == "fresh")
     report = show(run, each.question_id, iteration=each.iteration, data_dir=None)
     dropped = [move for move in report.moves if isinstance(move, TrimReport)]
     assert report.prompt_verified and all(move.verified for move in dropped)
@@ -193,11 +183,11 @@ def test_show_has_the_prompt_as_it_was_sent_and_says_what_was_left_out(short_run
 
 def test_a_memory_counts_as_shown_only_where_it_was(short_run: tuple[Run, Short]) -> None:
     run, _ = short_run
-    gone = {(e.iteration, e.purpose, e.question_id, e.memory_id) for e in events(run, BundleTrimmed)}
+    gone = {(e.iteration, e.purpose, e.question_id, e.memory_id) for e in events(run, v.BundleTrimmed)}
     name = next(iter(sorted(gone)))[3]
     chosen = sum(
         (e.iteration, e.purpose, e.question_id, name) not in gone
-        for e in events(run, QuestionPlanned)
+        for e in events(run, v.QuestionPlanned)
         if name in {*(hit.memory_id for hit in e.memories), *e.principles}
     )
     assert memory(run, name, at="latest").prompts == chosen
@@ -210,7 +200,7 @@ def test_an_exam_and_a_question_of_ones_own_drop_as_well(short_run: tuple[Run, S
         run, at="latest", questions=20, control="none", data_dir=None, runtime=Runtime(workers=4), execution=model
     )
     assert model.refused and report.total == 20
-    texts = dict.fromkeys(e.question for e in events(run, MemoryAppended) if e.question)
+    texts = dict.fromkeys(e.question for e in events(run, v.MemoryAppended) if e.question)
     told = (ask(run, text, at="latest", data_dir=None, execution=Short(10**9)) for text in texts)
     text, whole = next(pair for pair in zip(texts, told, strict=True) if pair[1].bundle)
     cut = ask(run, text, at="latest", data_dir=None, execution=Short(len(whole.prompt) - 1))
@@ -225,8 +215,8 @@ def test_a_step_of_an_episode_drops_too_and_records_what_it_did_show(tmp_path: P
     limit = sorted(map(len, whole.shown.values()))[-len(whole.shown) // 10]
     model = Short(limit, "builtin/copier")
     run = begin(tmp_path / "short", model, config=EPISODES)
-    trimmed = events(run, BundleTrimmed)
-    steps = {(e.iteration, e.purpose, e.episode_id, e.step): e for e in events(run, EpisodeStepped)}
+    trimmed = events(run, v.BundleTrimmed)
+    steps = {(e.iteration, e.purpose, e.episode_id, e.step): e for e in events(run, v.EpisodeStepped)}
     met = [e for e in trimmed if (e.iteration, e.purpose, e.question_id, int(e.about.rpartition("/")[2])) in steps]
     assert met
     for each in met:

@@ -17,31 +17,24 @@ from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.viewing.show import show
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    IterationClosed,
-    MemoryAppended,
-    ModelCalled,
-    QuestionPlanned,
-    ToolRan,
-)
 from tests.engine.conftest import COURSES, never
 from tests.engine.rules.test_routes import told
 
 pytestmark = pytest.mark.slow
 
 
-def called(about: str, text: str) -> ModelCalled:
+def called(about: str, text: str) -> v.ModelCalled:
     fact = told(Ask(about, Request(prompt=about)), text)
-    assert isinstance(fact, ModelCalled)
+    assert isinstance(fact, v.ModelCalled)
     return fact
 
 
 def two_calls() -> Course:
-    first = yield from fact_of(Ask("q/1", Request(prompt="first")), ModelCalled)
-    second = yield from fact_of(Ask("q", Request(prompt=f"after {first.text}")), ModelCalled)
+    first = yield from fact_of(Ask("q/1", Request(prompt="first")), v.ModelCalled)
+    second = yield from fact_of(Ask("q", Request(prompt=f"after {first.text}")), v.ModelCalled)
     return Finish(f"{first.text} {second.text}")
 
 
@@ -99,18 +92,18 @@ def go_on(run: Run, model: Counting, *, stop: Callable[[], bool] = never) -> Non
 
 
 def digests(run: Run) -> dict[str, str]:
-    closed = list(LogReader(run.log_path).of(IterationClosed))[-1]
+    closed = list(LogReader(run.log_path).of(v.IterationClosed))[-1]
     return {digest.projection: digest.value for digest in closed.digests}
 
 
 def moves_of(run: Run) -> Counter[tuple[object, ...]]:
     """Count the recorded moves by what makes each of them the same move."""
     moves: Counter[tuple[object, ...]] = Counter()
-    for record in LogReader(run.log_path).records({ModelCalled, ToolRan}):
+    for record in LogReader(run.log_path).records({v.ModelCalled, v.ToolRan}):
         event = record.event
-        if isinstance(event, ModelCalled):
+        if isinstance(event, v.ModelCalled):
             moves[record.iteration, record.phase, event.tier, event.purpose, event.about, event.attempt] += 1
-        elif isinstance(event, ToolRan):
+        elif isinstance(event, v.ToolRan):
             moves[record.iteration, record.phase, event.question_id, event.tool_id, event.arguments] += 1
     return moves
 
@@ -118,16 +111,16 @@ def moves_of(run: Run) -> Counter[tuple[object, ...]]:
 @pytest.mark.paper("section 3.2, routing bandit")
 def test_chains_and_tools_are_used_and_every_call_is_in_the_log(course_run: Run) -> None:
     reader = LogReader(course_run.log_path)
-    plans = {(r.iteration, r.event.question_id): r.event for r in reader.records({QuestionPlanned})}
+    plans = {(r.iteration, r.event.question_id): r.event for r in reader.records({v.QuestionPlanned})}
     asked = Counter(
         (r.iteration, r.event.about.partition("/")[0])
-        for r in reader.records({ModelCalled})
+        for r in reader.records({v.ModelCalled})
         if r.event.tier == "execution"
     )
     expected = {key: 1 + len(plan.chain) + (plan.routing_arm == "tool") for key, plan in plans.items() if key[0] >= 0}
     assert {key: count for key, count in asked.items() if key[0] >= 0} == expected
     assert max(expected.values()) > 2
-    assert list(reader.records({ToolRan}))
+    assert list(reader.records({v.ToolRan}))
     assert set(moves_of(course_run).values()) == {1}
 
 
@@ -135,10 +128,10 @@ def test_chains_and_tools_are_used_and_every_call_is_in_the_log(course_run: Run)
 def test_the_steps_of_a_right_chain_are_harvested_as_its_decomposition(course_run: Run) -> None:
     reader = LogReader(course_run.log_path)
     chains = {
-        (r.iteration, r.event.question_id): r.event.chain for r in reader.records({QuestionPlanned}) if r.event.chain
+        (r.iteration, r.event.question_id): r.event.chain for r in reader.records({v.QuestionPlanned}) if r.event.chain
     }
-    outputs = {(r.iteration, r.event.about): r.event.text for r in reader.records({ModelCalled})}
-    harvested = [event for event in reader.of(MemoryAppended) if event.steps]
+    outputs = {(r.iteration, r.event.about): r.event.text for r in reader.records({v.ModelCalled})}
+    harvested = [event for event in reader.of(v.MemoryAppended) if event.steps]
     assert harvested
     for memory in harvested:
         assert memory.outcome == "success_memory"
@@ -161,12 +154,12 @@ def test_a_run_stopped_in_the_middle_of_courses_goes_on_and_makes_no_recorded_mo
     with pytest.raises(Interrupted):
         run_with(tmp_path, first, stop=stop)
     run = Run("r", tmp_path / "r")
-    recorded = sum(r.event.tier == "execution" for r in LogReader(run.log_path).records({ModelCalled}))
+    recorded = sum(r.event.tier == "execution" for r in LogReader(run.log_path).records({v.ModelCalled}))
     assert recorded == first.calls.total()
     go_on(run, second)
     assert digests(run) == digests(course_run)
     assert moves_of(run) == moves_of(course_run)
-    total = sum(r.event.tier == "execution" for r in LogReader(course_run.log_path).records({ModelCalled}))
+    total = sum(r.event.tier == "execution" for r in LogReader(course_run.log_path).records({v.ModelCalled}))
     assert first.calls.total() + second.calls.total() == total
 
 
@@ -193,12 +186,12 @@ def test_a_recorded_run_of_a_tool_is_not_repeated_though_it_would_end_otherwise(
     with pytest.raises(Interrupted):
         run_with(tmp_path, Counting(), stop=lambda: ran > 0)
     run = Run("r", tmp_path / "r")
-    first = list(LogReader(run.log_path).of(ToolRan))
+    first = list(LogReader(run.log_path).of(v.ToolRan))
     monkeypatch.undo()
     go_on(run, Counting())
-    events = list(LogReader(run.log_path).of(ToolRan))
+    events = list(LogReader(run.log_path).of(v.ToolRan))
     assert events[: len(first)] == first and first[0].problem == "it took more than 10.0 s"
     report = show(run, first[0].question_id, iteration=first[0].iteration, data_dir=None)
     assert report.prompt_verified and "> Problem: it took more than 10.0 s" in report.prompt
-    answered = {(r.iteration, r.event.question_id) for r in LogReader(run.log_path).records({AnswerJudged})}
+    answered = {(r.iteration, r.event.question_id) for r in LogReader(run.log_path).records({v.AnswerJudged})}
     assert {(event.iteration, event.question_id) for event in events} <= answered

@@ -22,17 +22,8 @@ from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.worth.memories import bare_setting
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    Event,
-    FormDecided,
-    IterationClosed,
-    MemoryAppended,
-    ModelCalled,
-    QuestionPlanned,
-    Record,
-)
 from mage_es.projections.fold import fold
 from tests.engine.forgery import forged, instead, replace
 from tests.engine.serving.talking import said
@@ -115,15 +106,15 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def of(run: Run, iteration: int) -> set[str]:
-    plans = LogReader(run.log_path).of(QuestionPlanned)
+    plans = LogReader(run.log_path).of(v.QuestionPlanned)
     return {plan.form for plan in plans if plan.iteration == iteration and plan.purpose != "form"}
 
 
 def test_the_form_that_a_model_reads_is_chosen_once_there_are_cases_and_holds_from_then_on(lined: Run) -> None:
-    [decided] = LogReader(lined.log_path).of(FormDecided)
+    [decided] = LogReader(lined.log_path).of(v.FormDecided)
     assert (decided.form, decided.iteration, decided.pairs) == ("lines", 0, 12) and decided.won >= 4 > decided.lost
     assert of(lined, 0) == {"turns"} and of(lined, 1) == {"lines"}
-    calls = [event for event in LogReader(lined.log_path).of(ModelCalled) if event.purpose == "form"]
+    calls = [event for event in LogReader(lined.log_path).of(v.ModelCalled) if event.purpose == "form"]
     summary = summarise(lined)
     assert len(calls) == 12 and summary.form == decided
     assert sum(row.calls for row in summary.ledger if row.purpose == "form") == 12
@@ -136,11 +127,11 @@ def test_the_form_that_a_model_reads_is_chosen_once_there_are_cases_and_holds_fr
 
 
 def test_where_questions_are_reasoned_about_cases_that_show_how_are_shown_alone_if_that_wins(worked: Run) -> None:
-    [decided] = LogReader(worked.log_path).of(FormDecided)
+    [decided] = LogReader(worked.log_path).of(v.FormDecided)
     assert (decided.form, decided.rival, decided.iteration) == ("worked", "worked", 0)
     assert decided.won >= 4 > decided.lost and of(worked, 0) == {"turns"} and of(worked, 1) == {"worked"}
-    rows = {row.memory_id: row for row in LogReader(worked.log_path).of(MemoryAppended)}
-    plans = [plan for plan in LogReader(worked.log_path).of(QuestionPlanned) if plan.memories]
+    rows = {row.memory_id: row for row in LogReader(worked.log_path).of(v.MemoryAppended)}
+    plans = [plan for plan in LogReader(worked.log_path).of(v.QuestionPlanned) if plan.memories]
     told = {
         form: [bool(rows[hit.memory_id].reasoning) for plan in plans if plan.form == form for hit in plan.memories]
         for form in ("turns", "worked")
@@ -169,17 +160,17 @@ def test_a_search_of_an_mcp_client_finds_the_cases_that_prompts_can_show(worked:
 
 def test_all_cases_are_shown_where_those_that_show_how_win_nothing(tmp_path: Path) -> None:
     run = begin(tmp_path, reads_turns, config=CONFIG)
-    [decided] = LogReader(run.log_path).of(FormDecided)
+    [decided] = LogReader(run.log_path).of(v.FormDecided)
     assert (decided.form, decided.rival, decided.won, of(run, 1)) == ("turns", "worked", 0, {"turns"})
 
 
 def test_there_is_one_trial_and_none_where_too_little_or_nothing_would_follow_from_it(worked: Run) -> None:
     reader = LogReader(worked.log_path)
-    [(seq, _)] = reader.numbered(FormDecided)
-    asked = next(at for at, event in reader.numbered(QuestionPlanned) if event.purpose == "form")
+    [(seq, _)] = reader.numbered(v.FormDecided)
+    asked = next(at for at, event in reader.numbered(v.QuestionPlanned) if event.purpose == "form")
     setting, state = bare_setting(first_event(reader)), fold(reader, until=asked)
     assert rival_of(setting, state) == "worked"
-    names = [event.question_id for event in reader.of(QuestionPlanned) if event.purpose == "form"]
+    names = [event.question_id for event in reader.of(v.QuestionPlanned) if event.purpose == "form"]
     assert to_try(state, names, "worked") == names
     assert to_try(state, names[:4], "worked") and not to_try(state, names[:3], "worked"), "none of them could win"
     assert not rival_of(setting._replace(first=-1), state), "the last snapshot of several"
@@ -211,7 +202,7 @@ def test_a_run_that_continues_another_keeps_the_form_that_was_better_there_and_e
             run_id=name,
         )
         child = find_run(folder, name)
-        [inherited, *found] = LogReader(child.log_path).of(FormDecided)
+        [inherited, *found] = LogReader(child.log_path).of(v.FormDecided)
         assert [(each.form, each.iteration) for each in found] == own
         assert of(child, 2) == of(child, 3) == {inherited.form} and verify(child).ok
 
@@ -220,7 +211,7 @@ def test_the_usual_form_stays_where_it_is_read_and_where_nothing_is_to_be_chosen
     tmp_path: Path,
 ) -> None:
     run = begin(tmp_path / "auto", reads_turns)
-    [decided] = LogReader(run.log_path).of(FormDecided)
+    [decided] = LogReader(run.log_path).of(v.FormDecided)
     assert decided.form == "turns" and decided.lost > decided.won and of(run, 1) == {"turns"}
     for name, reads, config in (
         ("set", reads_turns, msgspec.structs.replace(CONFIG, form="turns")),
@@ -230,17 +221,19 @@ def test_the_usual_form_stays_where_it_is_read_and_where_nothing_is_to_be_chosen
         ("no-case", bool, msgspec.structs.replace(LINES, cases=False, success_memories=False)),
     ):
         run = begin(tmp_path / name, reads, config=config)
-        assert not [event for event in LogReader(run.log_path).of(AnswerJudged) if event.purpose == "form"], name
-        assert not list(LogReader(run.log_path).of(FormDecided)) and verify(run).ok
+        assert not [event for event in LogReader(run.log_path).of(v.AnswerJudged) if event.purpose == "form"], name
+        assert not list(LogReader(run.log_path).of(v.FormDecided)) and verify(run).ok
 
 
 def test_what_if_knows_that_anchors_were_asked_for_a_trial_that_came_to_nothing(tmp_path: Path) -> None:
     run = begin(tmp_path, reads_turns, config=msgspec.structs.replace(LINES, anchors=40), tasks=MORE)
-    asked = Counter(event.iteration for event in LogReader(run.log_path).of(AnswerJudged) if event.purpose == "anchor")
+    asked = Counter(
+        event.iteration for event in LogReader(run.log_path).of(v.AnswerJudged) if event.purpose == "anchor"
+    )
     assert asked[0] == 20, "more than the guard needed, where none is wrong that was right"
 
-    def without_trial(record: Record) -> list[Event]:
-        is_trial = isinstance(record.event, FormDecided) or getattr(record.event, "purpose", "") == "form"
+    def without_trial(record: v.Record) -> list[v.Event]:
+        is_trial = isinstance(record.event, v.FormDecided) or getattr(record.event, "purpose", "") == "form"
         return [] if is_trial else [record.event]
 
     replace(run.log_path, run.path, without_trial)
@@ -250,10 +243,10 @@ def test_what_if_knows_that_anchors_were_asked_for_a_trial_that_came_to_nothing(
 
 def test_kills_and_workers_change_no_digest(lined: Run, tmp_path: Path) -> None:
     def digests(run: Run) -> list[object]:
-        return [event.digests for event in LogReader(run.log_path).of(IterationClosed)]
+        return [event.digests for event in LogReader(run.log_path).of(v.IterationClosed)]
 
     assert digests(begin(tmp_path / "eight", reads_lines, workers=8)) == digests(lined)
-    events = list(LogReader(lined.log_path).of(ModelCalled))
+    events = list(LogReader(lined.log_path).of(v.ModelCalled))
     first = next(place for place, event in enumerate(events) if event.purpose == "form")
     calls = sum(event.tier == "execution" for event in events[:first])
     for after in (calls - 1, calls + 1, calls + 7):
@@ -278,31 +271,34 @@ def test_a_run_that_serves_it_has_the_form_that_was_chosen(lined: Run) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda: instead(FormDecided, lambda event: msgspec.structs.replace(event, form="turns")), "another form than"),  # type: ignore[call-arg]
+        (
+            lambda: instead(v.FormDecided, lambda event: msgspec.structs.replace(event, form="turns")),
+            "another form than",
+        ),  # type: ignore[call-arg]
         (
             lambda: instead(
-                QuestionPlanned,
+                v.QuestionPlanned,
                 lambda event: msgspec.structs.replace(event, form="turns"),  # type: ignore[call-arg]
-                lambda event: isinstance(event, QuestionPlanned) and event.iteration == 1,
+                lambda event: isinstance(event, v.QuestionPlanned) and event.iteration == 1,
             ),
             "where lines had been chosen",
         ),
         (
             lambda: instead(
-                QuestionPlanned,
+                v.QuestionPlanned,
                 lambda event: msgspec.structs.replace(event, form="turns"),  # type: ignore[call-arg]
-                lambda event: isinstance(event, QuestionPlanned) and event.purpose == "form",
+                lambda event: isinstance(event, v.QuestionPlanned) and event.purpose == "form",
             ),
             "was to try lines",
         ),
         (
-            lambda: instead(FormDecided, lambda event: [event, msgspec.structs.replace(event, iteration=1)]),  # type: ignore
+            lambda: instead(v.FormDecided, lambda event: [event, msgspec.structs.replace(event, iteration=1)]),  # type: ignore
             "iteration 1 chose a form again, after iteration 0 had",
         ),
     ],
 )
 def test_a_log_that_says_otherwise_is_found_out(
-    lined: Run, tmp_path: Path, change: Callable[[], Callable[[Event], object]], told: str
+    lined: Run, tmp_path: Path, change: Callable[[], Callable[[v.Event], object]], told: str
 ) -> None:
     forged(lined.log_path, tmp_path / "log", change())  # type: ignore[arg-type]
     [check] = check_forms(LogReader(tmp_path / "log"), since=0)
@@ -312,11 +308,11 @@ def test_a_log_that_says_otherwise_is_found_out(
 def test_a_prompt_of_worked_cases_that_names_another_is_found_out(worked: Run, tmp_path: Path) -> None:
     [check] = check_forms(LogReader(worked.log_path), since=0)
     assert check.ok
-    shown = next(plan for plan in LogReader(worked.log_path).of(QuestionPlanned) if plan.form == "worked")
+    shown = next(plan for plan in LogReader(worked.log_path).of(v.QuestionPlanned) if plan.form == "worked")
     bare = instead(
-        MemoryAppended,
+        v.MemoryAppended,
         lambda event: msgspec.structs.replace(event, reasoning=""),
-        lambda event: isinstance(event, MemoryAppended) and event.memory_id == shown.memories[0].memory_id,
+        lambda event: isinstance(event, v.MemoryAppended) and event.memory_id == shown.memories[0].memory_id,
     )
     forged(worked.log_path, tmp_path / "log", bare)
     [check] = check_forms(LogReader(tmp_path / "log"), since=0)

@@ -15,16 +15,9 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.viewing.show import show
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    CallFailed,
-    MemoryAppended,
-    ModelCalled,
-    QuestionPlanned,
-)
 from tests.bench.length import measured, never_stops, repeats_itself, thinks
 from tests.engine.providers.provider import Answer, Provider, Said, provider, request_of
 
@@ -74,7 +67,7 @@ def test_thinking_that_repeats_itself_is_seen_though_it_is_in_no_record(tmp_path
     with provider(answer=answer) as server:
         run = ran(tmp_path, server, kind=kind, bandits=False, pool=4, anchors=2)
         asked = len(server.asked)
-    judged = events(run, AnswerJudged)
+    judged = events(run, v.AnswerJudged)
     assert {(e.reason, e.answer) for e in judged} == {("looped", "")} and asked == len(judged)
 
 
@@ -96,14 +89,14 @@ def test_a_reply_that_was_cut_is_asked_again_once_with_a_doubled_limit_which_lat
     with provider(answer=over(100)) as server:
         run = ran(tmp_path, server, max_tokens=100, bandits=False)
         limits = [asked.body["max_tokens"] for asked in server.asked]
-    anchors = [e for e in events(run, ModelCalled) if e.purpose == "anchor" and e.iteration < 0]
+    anchors = [e for e in events(run, v.ModelCalled) if e.purpose == "anchor" and e.iteration < 0]
     assert sorted(limits[:8]) == [100] * 4 + [200] * 4 and set(limits[8:]) == {200}
     assert [(e.attempt, e.stop_reason) for e in anchors if e.about == anchors[0].about] == [(0, "length"), (1, "end")]
     assert len({e.request_sha256 for e in anchors}) == len(anchors) == 8
-    assert {e.max_tokens for e in events(run, QuestionPlanned) if e.iteration < 0} == {0}
-    assert {e.max_tokens for e in events(run, QuestionPlanned) if e.iteration == 0} == {200}
-    assert {e.answer for e in events(run, AnswerJudged)} == {"7"}
-    assert {e.reason for e in events(run, AnswerJudged)} == {""}
+    assert {e.max_tokens for e in events(run, v.QuestionPlanned) if e.iteration < 0} == {0}
+    assert {e.max_tokens for e in events(run, v.QuestionPlanned) if e.iteration == 0} == {200}
+    assert {e.answer for e in events(run, v.AnswerJudged)} == {"7"}
+    assert {e.reason for e in events(run, v.AnswerJudged)} == {""}
 
 
 def test_what_is_cut_even_then_is_wrong_whatever_it_said_after_thinking(tmp_path: Path) -> None:
@@ -113,11 +106,11 @@ def test_what_is_cut_even_then_is_wrong_whatever_it_said_after_thinking(tmp_path
 
     with provider(answer=answer) as server:
         run = ran(tmp_path, server)
-    judged = events(run, AnswerJudged)
+    judged = events(run, v.AnswerJudged)
     assert {(e.correct, e.score_micro, e.reason) for e in judged} == {(False, 0, "truncated")}
     assert all(e.answer for e in judged)
-    assert not events(run, AnswerUnanswered, CallFailed)
-    assert not [e for e in events(run, MemoryAppended) if e.outcome == "success_memory"]
+    assert not events(run, v.AnswerUnanswered, v.CallFailed)
+    assert not [e for e in events(run, v.MemoryAppended) if e.outcome == "success_memory"]
 
 
 def test_a_context_that_leaves_no_room_for_a_longer_reply_is_not_asked_for_one(tmp_path: Path) -> None:
@@ -127,9 +120,9 @@ def test_a_context_that_leaves_no_room_for_a_longer_reply_is_not_asked_for_one(t
     with provider(answer=answer) as server:
         run = ran(tmp_path, server, max_tokens=2000)
         assert server.asked[0].body["max_tokens"] == 2000
-    anchors = [e for e in events(run, ModelCalled) if e.iteration < 0 and e.tier == "execution"]
+    anchors = [e for e in events(run, v.ModelCalled) if e.iteration < 0 and e.tier == "execution"]
     assert {e.attempt for e in anchors} == {0}
-    assert {e.reason for e in events(run, AnswerJudged)} == {"truncated"}
+    assert {e.reason for e in events(run, v.AnswerJudged)} == {"truncated"}
 
 
 def test_a_raised_limit_that_the_server_refuses_leaves_the_reply_that_was_cut(tmp_path: Path) -> None:
@@ -138,8 +131,8 @@ def test_a_raised_limit_that_the_server_refuses_leaves_the_reply_that_was_cut(tm
 
     with provider(answer=over(100), faults=treat) as server:
         run = ran(tmp_path, server, max_tokens=100, bandits=False)
-    judged = events(run, AnswerJudged)
-    assert {e.reason for e in judged} == {"truncated"} and not events(run, AnswerUnanswered)
+    judged = events(run, v.AnswerJudged)
+    assert {e.reason for e in judged} == {"truncated"} and not events(run, v.AnswerUnanswered)
     first = [e for e in judged if e.iteration < 0]
     shown = show(run, first[0].question_id, data_dir=None, iteration=-1)
     assert shown.reply == "Step by step..." and shown.prompt_verified
@@ -154,7 +147,7 @@ def test_a_run_stopped_between_a_cut_reply_and_the_raised_call_goes_on_with_that
         run = find_run(tmp_path, "r")
         resume(run, config=None, data_dir=None, runtime=Runtime(workers=1))
         asked = len(server.asked)
-    called = [e for e in events(run, ModelCalled) if e.tier == "execution"]
+    called = [e for e in events(run, v.ModelCalled) if e.tier == "execution"]
     keys = {(e.iteration, e.purpose, e.about, e.attempt, e.request_sha256) for e in called}
     assert len(keys) == len(called) == asked
     assert all(check.equal for check in replay(run).checks)
@@ -195,13 +188,13 @@ def test_whatever_a_model_says_has_a_verdict_or_a_reason_and_is_asked_twice_at_m
     with provider(answer=said_so) as server:
         run = ran(tmp_path, server, kind=kind, bandits=False, pool=4, anchors=2)
         asked = len(server.asked)
-    judged = events(run, AnswerJudged)
-    assert len(judged) == len(events(run, QuestionPlanned)) and not events(run, AnswerUnanswered, CallFailed)
+    judged = events(run, v.AnswerJudged)
+    assert len(judged) == len(events(run, v.QuestionPlanned)) and not events(run, v.AnswerUnanswered, v.CallFailed)
     assert {e.reason for e in judged} == {reason}
     assert {e.answer for e in judged} == answers
     assert asked <= (2 if reason else 1) * len(judged)
-    assert not any("#### 9" in e.text for e in events(run, ModelCalled) if e.tier == "execution")
-    assert not any("#### 9" in e.reasoning for e in events(run, MemoryAppended))
+    assert not any("#### 9" in e.text for e in events(run, v.ModelCalled) if e.tier == "execution")
+    assert not any("#### 9" in e.reasoning for e in events(run, v.MemoryAppended))
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
@@ -209,6 +202,6 @@ def test_a_refusal_is_a_wrong_answer_and_asked_once(tmp_path: Path, kind: str) -
     with provider(faults=lambda number: "refusal") as server:
         run = ran(tmp_path, server, kind=kind, bandits=False)
         asked = len(server.asked)
-    judged = events(run, AnswerJudged)
+    judged = events(run, v.AnswerJudged)
     assert {(e.reason, e.correct) for e in judged} == {("refused", False)}
-    assert len(judged) == asked and not events(run, AnswerUnanswered)
+    assert len(judged) == asked and not events(run, v.AnswerUnanswered)

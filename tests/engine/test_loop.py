@@ -22,21 +22,9 @@ from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    ActionTaken,
-    AnswerJudged,
-    IterationClosed,
-    IterationPlanned,
-    MemoryAppended,
-    ModelCalled,
-    PhaseCompleted,
-    QuestionPlanned,
-    RunFinished,
-    RunStarted,
-    SplitCommitted,
-)
 from tests.engine.killing import kill_again_and_again
 from tests.paper_parts import PAPER_PARTS
 
@@ -94,7 +82,7 @@ def run_with(
 
 
 def final_digests(run: Run) -> dict[str, str]:
-    closed = list(LogReader(run.log_path).of(IterationClosed))[-1]
+    closed = list(LogReader(run.log_path).of(v.IterationClosed))[-1]
     return {digest.projection: digest.value for digest in closed.digests}
 
 
@@ -109,7 +97,7 @@ def test_one_eight_and_sixty_four_workers_give_the_same_digests(tmp_path: Path) 
         run_with(tmp_path / str(workers), workers=workers, execution=Shuffling(analogist(), seed=workers))
         for workers in (1, 8, 64)
     ]
-    orders = [[r.event.question_id for r in LogReader(run.log_path).records({AnswerJudged})] for run in runs]
+    orders = [[r.event.question_id for r in LogReader(run.log_path).records({v.AnswerJudged})] for run in runs]
     assert orders[0] != orders[1] != orders[2]
     assert final_digests(runs[0]) == final_digests(runs[1]) == final_digests(runs[2])
 
@@ -127,7 +115,7 @@ def test_questions_are_asked_in_the_order_of_their_prompts_so_that_a_servers_cac
 
     config = msgspec.structs.replace(CONFIG, bandits=False)  # one call for each question
     run = run_with(tmp_path, workers=1, execution=Listening(analogist(), seed=1), config=config)
-    asked = [(r.iteration, r.phase) for r in LogReader(run.log_path).records({AnswerJudged})]
+    asked = [(r.iteration, r.phase) for r in LogReader(run.log_path).records({v.AnswerJudged})]
     assert len(asked) == len(heard)
     for phase in {place for place in asked if place[1] == "evaluate"}:  # anchors are asked in parts
         prompts = [prompt for prompt, where in zip(heard, asked, strict=True) if where == phase]
@@ -136,8 +124,8 @@ def test_questions_are_asked_in_the_order_of_their_prompts_so_that_a_servers_cac
 
 def test_the_first_events_commit_to_configuration_and_three_disjoint_splits(small_run: Run) -> None:
     events = [record.event for record in LogReader(small_run.log_path).records(until=4)]
-    assert isinstance(events[0], RunStarted)
-    splits = [event for event in events[1:] if isinstance(event, SplitCommitted)]
+    assert isinstance(events[0], v.RunStarted)
+    splits = [event for event in events[1:] if isinstance(event, v.SplitCommitted)]
     assert {split.split: split.size for split in splits}.keys() == {"evolution", "anchors", "held_out"}
     hashes = [value for split in splits for value in split.question_hashes]
     assert len(hashes) == len(set(hashes))
@@ -145,17 +133,17 @@ def test_the_first_events_commit_to_configuration_and_three_disjoint_splits(smal
 
 @pytest.mark.paper("Algorithm 1")
 def test_an_iteration_has_its_phases_in_the_order_of_algorithm_1(small_run: Run) -> None:
-    phases = [r.event.phase for r in LogReader(small_run.log_path).records({PhaseCompleted}) if r.iteration == 1]
+    phases = [r.event.phase for r in LogReader(small_run.log_path).records({v.PhaseCompleted}) if r.iteration == 1]
     assert phases == ["plan", "evaluate", "update", "evolve", "snapshot"]
 
 
 @pytest.mark.paper("Algorithm 1, line 3")
 def test_earlier_failures_are_asked_again_and_take_at_most_half_of_the_pool(small_run: Run) -> None:
     reader = LogReader(small_run.log_path)
-    first, second = reader.of(IterationPlanned)
+    first, second = reader.of(v.IterationPlanned)
     wrong = {
         r.event.question_id
-        for r in reader.records({AnswerJudged})
+        for r in reader.records({v.AnswerJudged})
         if r.iteration == 0 and r.event.purpose == "fresh" and not r.event.correct
     }
     assert first.revisits == ()
@@ -166,8 +154,8 @@ def test_earlier_failures_are_asked_again_and_take_at_most_half_of_the_pool(smal
 
 def test_nothing_is_ever_harvested_from_an_anchor(small_run: Run) -> None:
     reader = LogReader(small_run.log_path)
-    anchors = {r.event.question_id for r in reader.records({QuestionPlanned}) if r.event.purpose == "anchor"}
-    learned = {r.event.question_id for r in reader.records({MemoryAppended})}
+    anchors = {r.event.question_id for r in reader.records({v.QuestionPlanned}) if r.event.purpose == "anchor"}
+    learned = {r.event.question_id for r in reader.records({v.MemoryAppended})}
     assert anchors and learned
     assert not anchors & learned
 
@@ -175,12 +163,12 @@ def test_nothing_is_ever_harvested_from_an_anchor(small_run: Run) -> None:
 def test_no_call_is_made_twice_and_each_answer_follows_its_plan(small_run: Run) -> None:
     calls = Counter(
         (r.iteration, r.phase, r.event.tier, r.event.about, r.event.purpose)
-        for r in LogReader(small_run.log_path).records({ModelCalled})
+        for r in LogReader(small_run.log_path).records({v.ModelCalled})
     )
     assert set(calls.values()) == {1}
     plans = {}
-    for record in LogReader(small_run.log_path).records({QuestionPlanned, AnswerJudged}):
-        if isinstance(record.event, QuestionPlanned):
+    for record in LogReader(small_run.log_path).records({v.QuestionPlanned, v.AnswerJudged}):
+        if isinstance(record.event, v.QuestionPlanned):
             plans[record.seq] = record.event.question_id
         else:
             assert plans[record.causation] == record.event.question_id
@@ -193,16 +181,16 @@ def test_guidance_that_cannot_be_read_pauses_a_run_at_the_third_time_and_resumed
         run_with(tmp_path, workers=4, execution=analogist(), guidance=Garbling())
     assert paused.value.exit_code == 4
     run, told = Run("r", tmp_path / "r"), list[str]()
-    replies = len(list(LogReader(run.log_path).of(ModelCalled)))
+    replies = len(list(LogReader(run.log_path).of(v.ModelCalled)))
     runtime = Runtime(workers=4, observer=lambda note: told.append(note.message))
     resume(run, models=Models(analogist(), Garbling()), data_dir=None, runtime=runtime)
     assert any(note.startswith("WARNING: scripted/garbling was asked 3 times in a row") for note in told)
-    called = [(e.iteration, e.purpose, e.about, e.attempt) for e in LogReader(run.log_path).of(ModelCalled)]
+    called = [(e.iteration, e.purpose, e.about, e.attempt) for e in LogReader(run.log_path).of(v.ModelCalled)]
     assert len(called) == len(set(called)) > replies
-    outcomes = {r.event.outcome for r in LogReader(run.log_path).records({ActionTaken}) if r.iteration == 0}
+    outcomes = {r.event.outcome for r in LogReader(run.log_path).records({v.ActionTaken}) if r.iteration == 0}
     # Of a type with a single answer no principle is asked for.
     assert outcomes - {"nothing to author"} == {"the reply could not be read"}
-    assert len(list(LogReader(run.log_path).records({IterationClosed}))) == 3
+    assert len(list(LogReader(run.log_path).records({v.IterationClosed}))) == 3
     assert (lost := summarise(run).unguided) is not None
     assert (lost.unreadable, lost.failed) == (lost.asked, {}) and lost.asked > 3
 
@@ -211,7 +199,7 @@ def test_guidance_whose_prompts_are_refused_ends_nothing_and_is_told_apart_from_
     tmp_path: Path, small_run: Run
 ) -> None:
     run = run_with(tmp_path, workers=4, execution=analogist(), guidance=Refusing())
-    outcomes = {r.event.outcome for r in LogReader(run.log_path).records({ActionTaken}) if r.iteration == 0}
+    outcomes = {r.event.outcome for r in LogReader(run.log_path).records({v.ActionTaken}) if r.iteration == 0}
     assert outcomes - {"nothing to author"} == {"the call failed"}
     assert (lost := summarise(run).unguided) is not None
     assert (lost.unreadable, lost.failed) == (0, {"too_long": lost.asked}) and lost.asked > 3
@@ -242,7 +230,7 @@ def test_switches_turn_off_exactly_what_they_name(tmp_path: Path) -> None:
     def outcomes(**switches: bool) -> set[str]:
         config = msgspec.structs.replace(CONFIG, iterations=1, **switches)
         run = run_with(tmp_path / "-".join(switches), workers=4, execution=analogist(), config=config)
-        return {record.event.outcome for record in LogReader(run.log_path).records({MemoryAppended})}
+        return {record.event.outcome for record in LogReader(run.log_path).records({v.MemoryAppended})}
 
     everything = {"success_memory", "failure_memory", "principle"}
     assert outcomes(success_memories=False) == everything - {"success_memory"}
@@ -262,7 +250,7 @@ def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_pat
     assert final_digests(run) == final_digests(run_with(tmp_path / "undisturbed", workers=4, execution=analogist()))
     calls = Counter(
         (r.iteration, r.phase, r.event.tier, r.event.about, r.event.purpose)
-        for r in LogReader(run.log_path).records({ModelCalled})
+        for r in LogReader(run.log_path).records({v.ModelCalled})
     )
     assert set(calls.values()) == {1}
 
@@ -298,8 +286,8 @@ def test_a_run_ends_when_all_anchors_were_right_twice_and_says_so(
     )
     run = Run("r", tmp_path / "r")
     reader = LogReader(run.log_path)
-    iterations = [event.iteration for event in reader.of(IterationClosed) if event.iteration >= 0]
-    [finished] = reader.of(RunFinished)
+    iterations = [event.iteration for event in reader.of(v.IterationClosed) if event.iteration >= 0]
+    [finished] = reader.of(v.RunFinished)
     assert len(iterations) == finished.iterations == closed
     assert any("All 20 anchors were right at two iterations in a row" in words for words in said) == (closed < 3)
     assert resume(run, models=Models(Adding(limit), None)).iterations_done == closed and verify(run).ok

@@ -19,15 +19,8 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.viewing.show import show
 from mage_es.engine.viewing.transcript import CallReport
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    EpisodeClosed,
-    EpisodeStepped,
-    Event,
-    IterationClosed,
-    MemoryAppended,
-)
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +51,7 @@ def run_in(folder: Path, config: Config = CONFIG, *, workers: int = 4, execution
     return find_run(folder, "r")
 
 
-def events_of(run: Run, *types: type[Event]) -> list[Event]:
+def events_of(run: Run, *types: type[v.Event]) -> list[v.Event]:
     return list(LogReader(run.log_path).of(*types))
 
 
@@ -70,9 +63,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_any_number_of_workers_gives_the_same_digests(tmp_path: Path, run: Run) -> None:
     closed = [
-        e.digests for e in events_of(run_in(tmp_path, workers=1), IterationClosed) if isinstance(e, IterationClosed)
+        e.digests for e in events_of(run_in(tmp_path, workers=1), v.IterationClosed) if isinstance(e, v.IterationClosed)
     ]
-    assert closed == [e.digests for e in events_of(run, IterationClosed)]
+    assert closed == [e.digests for e in events_of(run, v.IterationClosed)]
 
 
 def test_every_check_holds_and_no_memory_is_of_an_unknown_question(run: Run) -> None:
@@ -81,11 +74,11 @@ def test_every_check_holds_and_no_memory_is_of_an_unknown_question(run: Run) -> 
 
 @pytest.mark.paper("section 4, Crafter, success memories")
 def test_each_achievement_becomes_a_success_memory_that_is_found_by_what_was_seen(run: Run) -> None:
-    ends = [e for e in events_of(run, EpisodeClosed) if e.purpose != "explore"]
-    kept = [e for e in events_of(run, MemoryAppended) if e.outcome == "success_memory"]
+    ends = [e for e in events_of(run, v.EpisodeClosed) if e.purpose != "explore"]
+    kept = [e for e in events_of(run, v.MemoryAppended) if e.outcome == "success_memory"]
     reached = {(end.episode_id, name) for end in ends for name in end.achievements}
     assert kept and {(memory.question_id, memory.answer) for memory in kept} <= reached
-    steps = [e for e in events_of(run, EpisodeStepped) if e.purpose != "explore"]
+    steps = [e for e in events_of(run, v.EpisodeStepped) if e.purpose != "explore"]
     by = {(step.episode_id, name): step.action for step in steps for name in step.achievements}
     assert all(memory.reasoning.endswith(f"Action: {by[memory.question_id, memory.answer]}") for memory in kept)
     seen = kept[0].reasoning.removeprefix("Observation:\n").partition("\nAction: ")[0]
@@ -93,7 +86,7 @@ def test_each_achievement_becomes_a_success_memory_that_is_found_by_what_was_see
 
 
 def test_recipes_come_from_episodes_of_any_score(run: Run) -> None:
-    recipes = events_of(run, ActionRecipeHarvested)
+    recipes = events_of(run, v.ActionRecipeHarvested)
     assert {recipe.phase for recipe in recipes} == {"explore", "update"}
     assert all(1 <= len(recipe.actions) <= 3 for recipe in recipes)
 
@@ -101,14 +94,14 @@ def test_recipes_come_from_episodes_of_any_score(run: Run) -> None:
 @pytest.mark.paper("section 4, Crafter, success memories")
 def test_without_success_memories_none_is_harvested_and_recipes_still_are(tmp_path: Path) -> None:
     ablated = run_in(tmp_path, msgspec.structs.replace(CONFIG, success_memories=False))
-    outcomes = {e.outcome for e in events_of(ablated, MemoryAppended)}
+    outcomes = {e.outcome for e in events_of(ablated, v.MemoryAppended)}
     assert "success_memory" not in outcomes and outcomes
-    assert any(e.phase == "update" for e in events_of(ablated, ActionRecipeHarvested))
+    assert any(e.phase == "update" for e in events_of(ablated, v.ActionRecipeHarvested))
 
 
 @pytest.mark.paper("section 4, Crafter, the text")
 def test_later_prompts_show_what_was_seen_before_each_action_without_the_effects(run: Run) -> None:
-    steps = [e for e in events_of(run, EpisodeStepped) if e.purpose == "fresh"]
+    steps = [e for e in events_of(run, v.EpisodeStepped) if e.purpose == "fresh"]
     name = steps[-1].episode_id
     report = show(run, name, iteration=1, data_dir=None)
     calls = [move for move in report.moves if isinstance(move, CallReport)]

@@ -9,26 +9,12 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 from hypothesis import strategies as st
 
+from mage_es.events import vocabulary as v
 from mage_es.events.log import Log
 from mage_es.events.segments.schema import Files
 from mage_es.events.segments.writer import Commit, write
-from mage_es.events.vocabulary import (
-    EVENT_TYPES,
-    AnswerJudged,
-    Digest,
-    Draft,
-    Event,
-    IterationClosed,
-    MemoryAppended,
-    Origin,
-    Part,
-    Phase,
-    PhaseCompleted,
-    Record,
-    SegmentSealed,
-)
 
-FACTS = [cls for cls in EVENT_TYPES.values() if cls is not SegmentSealed]
+FACTS = [cls for cls in v.EVENT_TYPES.values() if cls is not v.SegmentSealed]
 
 
 def bits(values: Iterable[object]) -> bytes:
@@ -41,9 +27,9 @@ def clock() -> Callable[[], int]:
     return itertools.count(1_700_000_000_000_000, 1_000_000).__next__
 
 
-def judged(number: int, *, correct: bool = True) -> Draft:
+def judged(number: int, *, correct: bool = True) -> v.Draft:
     """Return a small fact, a different one for each number."""
-    event = AnswerJudged(
+    event = v.AnswerJudged(
         iteration=0,
         purpose="fresh",
         question_id=f"q{number}",
@@ -55,12 +41,12 @@ def judged(number: int, *, correct: bool = True) -> Draft:
         strict=False,
         judge="number",
     )
-    return Draft(event=event, iteration=0, phase="evaluate", correlation=f"q{number}")
+    return v.Draft(event=event, iteration=0, phase="evaluate", correlation=f"q{number}")
 
 
-def remembered(number: int, *, vector: bytes = b"\0\0\x80?" * 4) -> Draft:
+def remembered(number: int, *, vector: bytes = b"\0\0\x80?" * 4) -> v.Draft:
     """Return a fact with a vector, a different one for each number."""
-    event = MemoryAppended(
+    event = v.MemoryAppended(
         memory_id=f"m{number}",
         outcome="success_memory",
         kind="",
@@ -73,27 +59,27 @@ def remembered(number: int, *, vector: bytes = b"\0\0\x80?" * 4) -> Draft:
         answer="7",
         wrong_answer="",
         steps=(),
-        origin=Origin(),
+        origin=v.Origin(),
         iteration=0,
         phase="update",
         ordinal=number,
         embedding=vector,
     )
-    return Draft(event=event, iteration=0, phase="update", ordinal=number)
+    return v.Draft(event=event, iteration=0, phase="update", ordinal=number)
 
 
-def completed(iteration: int, phase: Phase) -> Draft:
+def completed(iteration: int, phase: v.Phase) -> v.Draft:
     """Return the mark of a completed phase."""
-    return Draft(event=PhaseCompleted(iteration=iteration, phase=phase), iteration=iteration, phase=phase)
+    return v.Draft(event=v.PhaseCompleted(iteration=iteration, phase=phase), iteration=iteration, phase=phase)
 
 
-def closed(iteration: int) -> Draft:
+def closed(iteration: int) -> v.Draft:
     """Return the mark of a closed iteration."""
-    event = IterationClosed(iteration=iteration, digests=(Digest(projection="graph", value="0" * 64),))
-    return Draft(event=event, iteration=iteration, phase="close")
+    event = v.IterationClosed(iteration=iteration, digests=(v.Digest(projection="graph", value="0" * 64),))
+    return v.Draft(event=event, iteration=iteration, phase="close")
 
 
-def write_log(path: Path, *commits: list[Draft]) -> None:
+def write_log(path: Path, *commits: list[v.Draft]) -> None:
     """Write a log of these commits and close it."""
     with Log.create(path, run="r1", clock=clock()) as log:
         for commit in commits:
@@ -105,13 +91,13 @@ def abandon(log: Log) -> None:
     log._lock.release()
 
 
-def sealed_files(records: Sequence[Record], *, log_id: str, previous: str, chain: str) -> Files:
+def sealed_files(records: Sequence[v.Record], *, log_id: str, previous: str, chain: str) -> Files:
     """Return the files of a segment that holds these records; those of a commit have one time."""
     commits = [list(commit) for _, commit in itertools.groupby(records, key=lambda record: record.commit)]
     names = ("event", "iteration", "phase", "ordinal", "causation", "correlation")
     return write(
         [
-            Commit(batch[0].seq, batch[0].ts_us, [Draft(**{n: getattr(r, n) for n in names}) for r in batch])
+            Commit(batch[0].seq, batch[0].ts_us, [v.Draft(**{n: getattr(r, n) for n in names}) for r in batch])
             for batch in commits
         ],
         run=records[0].run,
@@ -121,7 +107,7 @@ def sealed_files(records: Sequence[Record], *, log_id: str, previous: str, chain
     )
 
 
-def facts(records: Iterable[Record]) -> list[Record]:
+def facts(records: Iterable[v.Record]) -> list[v.Record]:
     """Return the records that are not the log's own."""
     return [record for record in records if record.phase != "log"]
 
@@ -135,7 +121,7 @@ def _values(annotation: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(get_args(annotation))
     if get_origin(annotation) is tuple:
         return st.lists(_values(get_args(annotation)[0]), max_size=3).map(tuple)
-    if isinstance(annotation, type) and issubclass(annotation, Part):
+    if isinstance(annotation, type) and issubclass(annotation, v.Part):
         return _structs(annotation)
     plain: dict[Any, st.SearchStrategy[Any]] = {
         str: st.text(max_size=12),
@@ -156,20 +142,20 @@ def _float32(number: float) -> bytes:
     return struct.pack("<f", number)
 
 
-def events(cls: type[Event]) -> st.SearchStrategy[Event]:
+def events(cls: type[v.Event]) -> st.SearchStrategy[v.Event]:
     """Return a strategy for events of a type, every field taking any value that it may have."""
     return _structs(cls)
 
 
 @st.composite
-def drafts(draw: st.DrawFn, *, most: int = 12) -> list[Draft]:
+def drafts(draw: st.DrawFn, *, most: int = 12) -> list[v.Draft]:
     """Return drafts of several types, no two of them the same fact."""
     kinds = draw(st.lists(st.sampled_from(FACTS), min_size=1, max_size=most))
     return [
-        Draft(
+        v.Draft(
             event=draw(events(cls)),
             iteration=draw(st.integers(-1, 1000)),
-            phase=draw(st.sampled_from([phase for phase in get_args(Phase) if phase != "log"])),
+            phase=draw(st.sampled_from([phase for phase in get_args(v.Phase) if phase != "log"])),
             ordinal=number,
             causation=draw(st.integers(0, (1 << 63) - 1)),
             correlation=draw(st.text(max_size=4)),

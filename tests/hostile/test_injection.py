@@ -27,20 +27,7 @@ from mage_es.engine.rules.step_prompt import Consulted, step_prompt
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.environment import Moment
 from mage_es.engine.session.call import repair_prompt
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    EdgeAdded,
-    EntitySeen,
-    IterationPlanned,
-    MemoryAppended,
-    Origin,
-    PatternAbstracted,
-    QuestionPlanned,
-    Retrieved,
-    SkillCreated,
-    TaskTypeCreated,
-    ToolAuthored,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 from tests.engine.rules.states import setting_of
 from tests.hostile.attacks import CONTROL_TOKENS, INJECTIONS, filled
@@ -105,33 +92,33 @@ def known(text: str) -> State:
     """Return a state in which everything that a prompt can quote says `text`."""
     state = State()
     for skill in ("goal", "part"):
-        state.apply(SkillCreated(skill=skill, mastery=0.0, prompt_template=text, strategy=text, description=text))
-    state.apply(TaskTypeCreated(task_type="t", description=text))
-    state.apply(EdgeAdded(kind="resolves", source="skill/goal", target="task_type/t"))
-    state.apply(EdgeAdded(kind="prerequisite_of", source="skill/part", target="skill/goal"))
-    common = {"task_type": "t", "skill": "goal", "iteration": 0, "origin": Origin()}
+        state.apply(v.SkillCreated(skill=skill, mastery=0.0, prompt_template=text, strategy=text, description=text))
+    state.apply(v.TaskTypeCreated(task_type="t", description=text))
+    state.apply(v.EdgeAdded(kind="resolves", source="skill/goal", target="task_type/t"))
+    state.apply(v.EdgeAdded(kind="prerequisite_of", source="skill/part", target="skill/goal"))
+    common = {"task_type": "t", "skill": "goal", "iteration": 0, "origin": v.Origin()}
     kinds = {"success": ("success_memory", ""), "corrected": ("failure_memory", "specific")}
     kinds |= {"strategy": ("failure_memory", "type_strategy"), "principle": ("principle", "")}
     for number, (name, (outcome, kind)) in enumerate(kinds.items()):
         fixed = {"memory_id": name, "outcome": outcome, "kind": kind, "ordinal": number, "phase": "evolve", "steps": ()}
-        state.apply(filled(MemoryAppended, text, **common, **fixed, question_id=f"q-{name}"))
-    state.apply(filled(ActionRecipeHarvested, text, **common, recipe_id="recipe"))
-    state.apply(filled(ToolAuthored, text, **common, tool_id="tool", examples=(), problem=""))
-    state.apply(filled(PatternAbstracted, text, **common, memory_id="pattern"))
-    state.apply(filled(IterationPlanned, text, iteration=0, frontier=(), fresh=(), revisits=()))
+        state.apply(filled(v.MemoryAppended, text, **common, **fixed, question_id=f"q-{name}"))
+    state.apply(filled(v.ActionRecipeHarvested, text, **common, recipe_id="recipe"))
+    state.apply(filled(v.ToolAuthored, text, **common, tool_id="tool", examples=(), problem=""))
+    state.apply(filled(v.PatternAbstracted, text, **common, memory_id="pattern"))
+    state.apply(filled(v.IterationPlanned, text, iteration=0, frontier=(), fresh=(), revisits=()))
     for name in ("axe", text):
-        state.apply(filled(EntitySeen, text, entity_id=name))
-    state.apply(EdgeAdded(kind="relation", source="entity/axe", target=f"entity/{text}", label=text))
+        state.apply(filled(v.EntitySeen, text, entity_id=name))
+    state.apply(v.EdgeAdded(kind="relation", source="entity/axe", target=f"entity/{text}", label=text))
     return state
 
 
-def planned(template: str) -> QuestionPlanned:
+def planned(template: str) -> v.QuestionPlanned:
     """Return a plan that takes everything there is."""
     return plain(
-        QuestionPlanned,
+        v.QuestionPlanned,
         question_id="q1",
         skill="goal",
-        memories=tuple(Retrieved(memory_id=name, similarity=0.9) for name in ("success", "corrected", "strategy")),
+        memories=tuple(v.Retrieved(memory_id=name, similarity=0.9) for name in ("success", "corrected", "strategy")),
         principles=("principle",),
         template=template,
         chain=("part",),
@@ -191,9 +178,9 @@ def test_in_a_steps_prompt_observation_transcript_and_world_are_quoted_too(templ
 
 
 def test_an_action_that_is_offered_stays_on_its_line() -> None:
-    bare = filled(QuestionPlanned, "", template="act_cot", skill="goal", memories=(), principles=(), **_NOTHING)
+    bare = filled(v.QuestionPlanned, "", template="act_cot", skill="goal", memories=(), principles=(), **_NOTHING)
     state = State()
-    state.apply(SkillCreated(skill="goal", mastery=0.0, prompt_template="", strategy=""))
+    state.apply(v.SkillCreated(skill="goal", mastery=0.0, prompt_template="", strategy=""))
     for name, attack in INJECTIONS.items():
         moment = Moment("You see a lake.", [attack, "make saw"])
         prompt = step_prompt(setting_of(), state, bare, QUESTION, moment, about=Consulted("t", []))

@@ -3,32 +3,8 @@
 from random import Random
 from typing import Any
 
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
-from mage_es.events.vocabulary import (
-    MICRO,
-    ActionRecipeHarvested,
-    EdgeAdded,
-    EdgeRefused,
-    EntitySeen,
-    EpisodeClosed,
-    EpisodeStepped,
-    Event,
-    MemoryQuarantined,
-    MemoryReleased,
-    ObservationRecorded,
-    PatternAbstracted,
-    PatternPruned,
-    PatternSupported,
-    ReplyRejected,
-    RetrievalRecipeAuthored,
-    SearchAnswered,
-    SkillCreated,
-    SkillRefined,
-    SkillSplit,
-    TaskContextOpened,
-    ToolAuthored,
-    ToolRan,
-)
 from tests.kit.random_events import Drawn, drawn
 
 
@@ -40,35 +16,35 @@ class Writings:
         self.quarantined: list[str] = []
         self.slots = {skill: ("", f"attack {skill}") for skill in skills}
 
-    def explored(self, k: int) -> list[Event]:
+    def explored(self, k: int) -> list[v.Event]:
         episode, context = f"explore-{k}", f"task-{k}"
         seen = f"wood {self.random.randrange(3)}"
-        events: list[Event] = [
-            TaskContextOpened(
+        events: list[v.Event] = [
+            v.TaskContextOpened(
                 context_id=context, statement=f"get {seen}", task_type=self.random.choice(self.task_types)
             ),
-            EntitySeen(entity_id=seen, kind="material"),
-            EntitySeen(entity_id="axe", kind="tool"),
+            v.EntitySeen(entity_id=seen, kind="material"),
+            v.EntitySeen(entity_id="axe", kind="tool"),
         ]
         for step in range(self.random.randrange(1, 4)):
             text = f"you see {seen} after {self.random.randrange(9)}"
             observation = sha256_text(text)[:32]
             events.append(self._stepped(k, episode, step, text))
-            events.append(ObservationRecorded(observation_id=observation, text=text))
+            events.append(v.ObservationRecorded(observation_id=observation, text=text))
             events.append(
-                EdgeAdded(kind="observed_in", source=f"observation/{observation}", target=f"context/{context}")
+                v.EdgeAdded(kind="observed_in", source=f"observation/{observation}", target=f"context/{context}")
             )
         label = self.random.choice(("needs", "yields"))
-        events.append(EdgeAdded(kind="relation", source="entity/axe", target=f"entity/{seen}", label=label))
+        events.append(v.EdgeAdded(kind="relation", source="entity/axe", target=f"entity/{seen}", label=label))
         closed = self._drawn(
-            EpisodeClosed, iteration=k, purpose="explore", episode_id=episode, context_id=context, steps=step + 1
+            v.EpisodeClosed, iteration=k, purpose="explore", episode_id=episode, context_id=context, steps=step + 1
         )
         return [*events, closed, self._recipe_of_actions(k), *self._patterns(k)]
 
-    def authored(self, k: int) -> list[Event]:
+    def authored(self, k: int) -> list[v.Event]:
         """Return what EVOLVE may write: a tool, a retrieval recipe, a refined prompt, a split skill."""
-        events: list[Event] = [
-            self._drawn(ReplyRejected, iteration=k, tier="guidance"),
+        events: list[v.Event] = [
+            self._drawn(v.ReplyRejected, iteration=k, tier="guidance"),
             self._tool(k),
             self._retrieval(k),
             self._refined(k),
@@ -77,22 +53,22 @@ class Writings:
             events += self._split(k)
         return events
 
-    def curated(self, memories: list[str]) -> list[Event]:
-        events: list[Event] = []
+    def curated(self, memories: list[str]) -> list[v.Event]:
+        events: list[v.Event] = []
         for memory_id in self.random.sample(memories + self.in_use, min(2, len(memories + self.in_use))):
             if memory_id not in self.quarantined:
                 self.quarantined.append(memory_id)
-                events.append(MemoryQuarantined(memory_id=memory_id, reason="it misleads", by="user"))
+                events.append(v.MemoryQuarantined(memory_id=memory_id, reason="it misleads", by="user"))
         if self.quarantined and self.random.random() < 0.6:
             back = self.quarantined.pop(self.random.randrange(len(self.quarantined)))
-            events.append(MemoryReleased(memory_id=back, reason="it does not", by="user"))
+            events.append(v.MemoryReleased(memory_id=back, reason="it does not", by="user"))
         return events
 
-    def ran(self, k: int, purpose: str, question_id: str) -> ToolRan:
-        return self._drawn(ToolRan, iteration=k, purpose=purpose, question_id=question_id)
+    def ran(self, k: int, purpose: str, question_id: str) -> v.ToolRan:
+        return self._drawn(v.ToolRan, iteration=k, purpose=purpose, question_id=question_id)
 
-    def found(self, k: int, purpose: str, question_id: str) -> SearchAnswered:
-        return self._drawn(SearchAnswered, iteration=k, purpose=purpose, question_id=question_id)
+    def found(self, k: int, purpose: str, question_id: str) -> v.SearchAnswered:
+        return self._drawn(v.SearchAnswered, iteration=k, purpose=purpose, question_id=question_id)
 
     def _drawn(self, cls: type[Drawn], **given: Any) -> Drawn:
         return drawn(cls, self.random, **given)
@@ -104,14 +80,20 @@ class Writings:
         self.in_use.append(f"{self.random.getrandbits(128):032x}")
         return self.in_use[-1]
 
-    def _stepped(self, k: int, episode: str, step: int, text: str) -> EpisodeStepped:
+    def _stepped(self, k: int, episode: str, step: int, text: str) -> v.EpisodeStepped:
         return self._drawn(
-            EpisodeStepped, iteration=k, purpose="explore", episode_id=episode, step=step, observation=text, done=False
+            v.EpisodeStepped,
+            iteration=k,
+            purpose="explore",
+            episode_id=episode,
+            step=step,
+            observation=text,
+            done=False,
         )
 
-    def _recipe_of_actions(self, k: int) -> ActionRecipeHarvested:
+    def _recipe_of_actions(self, k: int) -> v.ActionRecipeHarvested:
         return self._drawn(
-            ActionRecipeHarvested,
+            v.ActionRecipeHarvested,
             recipe_id=self._new_id(),
             achievement=self.random.choice(("collect wood", "make an axe")),
             actions=("up", "left", "collect wood")[: self.random.randrange(1, 4)],
@@ -120,38 +102,38 @@ class Writings:
             **self._about(),
         )
 
-    def _patterns(self, k: int) -> list[Event]:
+    def _patterns(self, k: int) -> list[v.Event]:
         pattern_id = self._new_id()
         self.patterns[pattern_id] = (1, 0)
         new = self._drawn(
-            PatternAbstracted,
+            v.PatternAbstracted,
             memory_id=pattern_id,
             successes=1,
             failures=0,
-            confidence_micro=2 * MICRO // 3,
+            confidence_micro=2 * v.MICRO // 3,
             iteration=k,
             phase="explore",
             **self._about(),
         )
-        events: list[Event] = [new]
+        events: list[v.Event] = [new]
         known = self.random.choice(sorted(self.patterns))
         successes, failures = self.patterns[known][0], self.patterns[known][1] + self.random.randrange(5)
         self.patterns[known] = successes, failures
-        confidence = (successes + 1) * MICRO // (successes + failures + 2)
+        confidence = (successes + 1) * v.MICRO // (successes + failures + 2)
         events.append(
-            PatternSupported(memory_id=known, successes=successes, failures=failures, confidence_micro=confidence)
+            v.PatternSupported(memory_id=known, successes=successes, failures=failures, confidence_micro=confidence)
         )
-        if confidence < 3 * MICRO // 10:
-            events.append(PatternPruned(memory_id=known, confidence_micro=confidence, reason="below 0.3"))
+        if confidence < 3 * v.MICRO // 10:
+            events.append(v.PatternPruned(memory_id=known, confidence_micro=confidence, reason="below 0.3"))
             del self.patterns[known]
         return events
 
-    def _tool(self, k: int) -> ToolAuthored:
+    def _tool(self, k: int) -> v.ToolAuthored:
         skill, source = self.random.choice(self.skills), f"def solve(a):\n    return a + {self.random.randrange(4)}"
         tool_id = sha256_text(skill + source)[:32]
         self.in_use += [tool_id] * (tool_id not in self.in_use)
         return self._drawn(
-            ToolAuthored,
+            v.ToolAuthored,
             iteration=k,
             tool_id=tool_id,
             skill=skill,
@@ -160,17 +142,17 @@ class Writings:
             source=source,
         )
 
-    def _retrieval(self, k: int) -> RetrievalRecipeAuthored:
+    def _retrieval(self, k: int) -> v.RetrievalRecipeAuthored:
         return self._drawn(
-            RetrievalRecipeAuthored, memory_id=self._new_id(), iteration=k, phase="evolve", **self._about()
+            v.RetrievalRecipeAuthored, memory_id=self._new_id(), iteration=k, phase="evolve", **self._about()
         )
 
-    def _refined(self, k: int) -> SkillRefined:
+    def _refined(self, k: int) -> v.SkillRefined:
         skill = self.random.choice(self.skills)
         before, after = self.slots[skill], (f"Think {k}.", f"attack {skill} better")
         self.slots[skill] = after
         return self._drawn(
-            SkillRefined,
+            v.SkillRefined,
             iteration=k,
             skill=skill,
             prompt_template=after[0],
@@ -179,14 +161,16 @@ class Writings:
             strategy_before=before[1],
         )
 
-    def _split(self, k: int) -> list[Event]:
+    def _split(self, k: int) -> list[v.Event]:
         skill = self.random.choice(self.skills)
         children = (f"{skill} of two", f"{skill} of many")
-        events: list[Event] = [self._drawn(SkillCreated, skill=child, parent=skill) for child in children]
-        events += [EdgeAdded(kind="composes_into", source=f"skill/{c}", target=f"skill/{skill}") for c in children]
+        events: list[v.Event] = [self._drawn(v.SkillCreated, skill=child, parent=skill) for child in children]
+        events += [v.EdgeAdded(kind="composes_into", source=f"skill/{c}", target=f"skill/{skill}") for c in children]
         task_type = self.random.choice(self.task_types)
         events.append(
-            EdgeAdded(kind="resolves", source=f"skill/{children[0]}", target=f"task_type/{task_type}", weight=2.0)
+            v.EdgeAdded(kind="resolves", source=f"skill/{children[0]}", target=f"task_type/{task_type}", weight=2.0)
         )
-        refused = self._drawn(EdgeRefused, kind="composes_into", source=f"skill/{skill}", target=f"skill/{children[0]}")
-        return [self._drawn(SkillSplit, iteration=k, skill=skill, children=children), *events, refused]
+        refused = self._drawn(
+            v.EdgeRefused, kind="composes_into", source=f"skill/{skill}", target=f"skill/{children[0]}"
+        )
+        return [self._drawn(v.SkillSplit, iteration=k, skill=skill, children=children), *events, refused]

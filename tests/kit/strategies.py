@@ -9,15 +9,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from mage_es.events.vocabulary import (
-    MICRO,
-    Event,
-    MasteryUpdated,
-    SkillCreated,
-    SkillRefined,
-    SlotsRolledBack,
-    SnapshotTaken,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.bandits import Posterior
 from tests.kit.random_events import drawn
 from tests.kit.random_run import RandomRun
@@ -43,9 +35,9 @@ def history(*, seed: int, iterations: int, questions: int) -> list[Stage]:
 
 
 @st.composite
-def slot_histories(draw: st.DrawFn) -> list[Event]:
+def slot_histories(draw: st.DrawFn) -> list[v.Event]:
     """Draw creations, updates, snapshots, and rollbacks to any earlier snapshot, even across other rollbacks."""
-    events: list[Event] = [_created("a", 0.0)]
+    events: list[v.Event] = [_created("a", 0.0)]
     skills, snapshots = ["a"], 0
     for what in draw(st.lists(st.sampled_from(["update", "refine", "snapshot", "rollback", "create"]), max_size=40)):
         if what == "update":
@@ -53,10 +45,10 @@ def slot_histories(draw: st.DrawFn) -> list[Event]:
         elif what == "refine":
             events.append(_refined(draw(st.sampled_from(skills)), draw(st.sampled_from("xyz"))))
         elif what == "snapshot":
-            events.append(SnapshotTaken(iteration=snapshots))
+            events.append(v.SnapshotTaken(iteration=snapshots))
             snapshots += 1
         elif what == "rollback" and snapshots:
-            events.append(SlotsRolledBack(iteration=snapshots, to_iteration=draw(st.integers(0, snapshots - 1))))
+            events.append(v.SlotsRolledBack(iteration=snapshots, to_iteration=draw(st.integers(0, snapshots - 1))))
         elif what == "create" and len(skills) < len(_SKILLS):
             skills.append(_SKILLS[len(skills)])
             events.append(_created(skills[-1], draw(st.floats(0, 1))))
@@ -81,18 +73,18 @@ def posteriors(draw: st.DrawFn, *, most_arms: int = 7) -> dict[str, Posterior]:
     key = {}
     for number in range(draw(st.integers(1, most_arms))):
         pulls = draw(st.integers(0, 60))
-        rewarded = draw(st.integers(0, pulls * MICRO))
-        key[f"arm{number}"] = Posterior(MICRO + rewarded, MICRO + pulls * MICRO - rewarded, pulls)
+        rewarded = draw(st.integers(0, pulls * v.MICRO))
+        key[f"arm{number}"] = Posterior(v.MICRO + rewarded, v.MICRO + pulls * v.MICRO - rewarded, pulls)
     return key
 
 
-def _created(skill: str, mastery: float) -> SkillCreated:
-    return SkillCreated(skill=skill, mastery=mastery, prompt_template=f"p-{skill}", strategy=f"s-{skill}")
+def _created(skill: str, mastery: float) -> v.SkillCreated:
+    return v.SkillCreated(skill=skill, mastery=mastery, prompt_template=f"p-{skill}", strategy=f"s-{skill}")
 
 
-def _updated(skill: str, after: float) -> MasteryUpdated:
-    return drawn(MasteryUpdated, Random(0), skill=skill, after=after)
+def _updated(skill: str, after: float) -> v.MasteryUpdated:
+    return drawn(v.MasteryUpdated, Random(0), skill=skill, after=after)
 
 
-def _refined(skill: str, words: str) -> SkillRefined:
-    return drawn(SkillRefined, Random(0), skill=skill, prompt_template=f"p {words}", strategy=f"s {words}")
+def _refined(skill: str, words: str) -> v.SkillRefined:
+    return drawn(v.SkillRefined, Random(0), skill=skill, prompt_template=f"p {words}", strategy=f"s {words}")

@@ -6,33 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.events.vocabulary import (
-    EdgeAdded,
-    EntitySeen,
-    Event,
-    ObservationRecorded,
-    PatternAbstracted,
-    PatternPruned,
-    SkillCreated,
-    TaskContextOpened,
-    TaskTypeCreated,
-    TaskTypeRetired,
-    ToolAuthored,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.graph import Graph
 from tests.kit.stages import Stage, flat, round_trip
 from tests.kit.strategies import histories, history
 
 
-def skill(name: str) -> SkillCreated:
-    return SkillCreated(skill=name, mastery=0.0, prompt_template="", strategy="")
+def skill(name: str) -> v.SkillCreated:
+    return v.SkillCreated(skill=name, mastery=0.0, prompt_template="", strategy="")
 
 
-def edge(kind: str, source: str, target: str, weight: float = 1.0) -> EdgeAdded:
-    return EdgeAdded(kind=kind, source=source, target=target, weight=weight)
+def edge(kind: str, source: str, target: str, weight: float = 1.0) -> v.EdgeAdded:
+    return v.EdgeAdded(kind=kind, source=source, target=target, weight=weight)
 
 
-def graph_of(*events: Event) -> Graph:
+def graph_of(*events: v.Event) -> Graph:
     graph = Graph()
     for event in events:
         if type(event) in Graph.reads:
@@ -40,7 +28,7 @@ def graph_of(*events: Event) -> Graph:
     return graph
 
 
-def needs(before: str, after: str) -> EdgeAdded:
+def needs(before: str, after: str) -> v.EdgeAdded:
     return edge("prerequisite_of", f"skill/{before}", f"skill/{after}")
 
 
@@ -103,7 +91,7 @@ def test_the_skill_for_a_task_is_the_heaviest_then_the_first_by_name_then_genera
 def test_the_heaviest_edge_resolves_and_a_skill_knows_its_task_types() -> None:
     graph = graph_of(
         *map(skill, "ab"),
-        *(TaskTypeCreated(task_type=name, description=f"about {name}") for name in "utv"),
+        *(v.TaskTypeCreated(task_type=name, description=f"about {name}") for name in "utv"),
         edge("resolves", "skill/a", "task_type/t", 0.5),
         edge("resolves", "skill/b", "task_type/t"),
         edge("resolves", "skill/b", "task_type/t", 0.1),
@@ -117,19 +105,19 @@ def test_the_heaviest_edge_resolves_and_a_skill_knows_its_task_types() -> None:
 
 @pytest.mark.paper("section 3.1, graph")
 def test_every_node_says_what_it_is() -> None:
-    split = SkillCreated(skill="b", mastery=0.0, prompt_template="", strategy="", parent="a", description="part of a")
-    tool = next(e for e in flat(history(seed=1, iterations=1, questions=1)) if isinstance(e, ToolAuthored))
+    split = v.SkillCreated(skill="b", mastery=0.0, prompt_template="", strategy="", parent="a", description="part of a")
+    tool = next(e for e in flat(history(seed=1, iterations=1, questions=1)) if isinstance(e, v.ToolAuthored))
     graph = graph_of(
         skill("a"),
         split,
         tool,
-        TaskTypeCreated(task_type="t", description="about t"),
-        EntitySeen(entity_id="wood", kind="material"),
-        ObservationRecorded(observation_id="o", text="you see wood"),
-        TaskContextOpened(context_id="c", statement="get wood", task_type="t"),
+        v.TaskTypeCreated(task_type="t", description="about t"),
+        v.EntitySeen(entity_id="wood", kind="material"),
+        v.ObservationRecorded(observation_id="o", text="you see wood"),
+        v.TaskContextOpened(context_id="c", statement="get wood", task_type="t"),
         edge("observed_in", "observation/o", "context/c"),
-        EdgeAdded(kind="relation", source="entity/axe", target="entity/wood", label="needs"),
-        EdgeAdded(kind="relation", source="entity/axe", target="entity/wood", label="makes"),
+        v.EdgeAdded(kind="relation", source="entity/axe", target="entity/wood", label="needs"),
+        v.EdgeAdded(kind="relation", source="entity/axe", target="entity/wood", label="makes"),
     )
 
     names = ("skill/b", "skill/a", "task_type/t", "entity/wood", "observation/o", "context/c", f"tool/{tool.tool_id}")
@@ -145,8 +133,8 @@ def test_every_node_says_what_it_is() -> None:
 
 def test_a_pruned_pattern_leaves_the_counts_and_the_digest_tells() -> None:
     events = flat(history(seed=4, iterations=1, questions=1))
-    pattern = next(event for event in events if isinstance(event, PatternAbstracted))
-    pruned = PatternPruned(memory_id=pattern.memory_id, confidence_micro=1, reason="")
+    pattern = next(event for event in events if isinstance(event, v.PatternAbstracted))
+    pruned = v.PatternPruned(memory_id=pattern.memory_id, confidence_micro=1, reason="")
     whole, less = graph_of(pattern), graph_of(pattern, pruned)
 
     assert whole.node_counts()["experience"] == 1
@@ -160,12 +148,15 @@ def test_a_task_type_of_the_same_name_does_not_order_a_skill() -> None:
     assert graph.skills_in_order() == ["a", "b"]
 
 
-def induced(name: str) -> TaskTypeCreated:
-    return TaskTypeCreated(task_type=name, description=f"about {name}", examples=(f"q-{name}",))
+def induced(name: str) -> v.TaskTypeCreated:
+    return v.TaskTypeCreated(task_type=name, description=f"about {name}", examples=(f"q-{name}",))
 
 
 def test_induced_types_are_known_with_their_examples_until_they_go_out_of_use() -> None:
-    own, gone = TaskTypeCreated(task_type="own", description=""), TaskTypeRetired(task_type="u", into="t", reason="")
+    own, gone = (
+        v.TaskTypeCreated(task_type="own", description=""),
+        v.TaskTypeRetired(task_type="u", into="t", reason=""),
+    )
     graph = graph_of(own, induced("t"), induced("u"), gone)
 
     assert graph.induced_types() == {"t": induced("t")}
@@ -189,18 +180,18 @@ def test_the_digest_does_not_depend_on_the_order_of_arrival(stages: list[Stage],
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (skill("a"), SkillCreated(skill="a", mastery=0.0, prompt_template="", strategy="", parent="b")),
-        (TaskTypeCreated(task_type="t", description="x"), TaskTypeCreated(task_type="t", description="y")),
+        (skill("a"), v.SkillCreated(skill="a", mastery=0.0, prompt_template="", strategy="", parent="b")),
+        (v.TaskTypeCreated(task_type="t", description="x"), v.TaskTypeCreated(task_type="t", description="y")),
         (edge("resolves", "skill/a", "task_type/t"), edge("resolves", "skill/a", "task_type/t", 0.5)),
         (needs("a", "b"), needs("b", "a")),
-        (skill("a"), SkillCreated(skill="a", mastery=0.0, prompt_template="", strategy="", description="b")),
-        (edge("relation", "e/a", "e/b"), EdgeAdded(kind="relation", source="e/a", target="e/b", label="near")),
-        (EntitySeen(entity_id="a", kind="x"), EntitySeen(entity_id="a", kind="y")),
-        (induced("t"), TaskTypeCreated(task_type="t", description="about t")),
-        (TaskTypeRetired(task_type="t", into="u", reason=""), TaskTypeRetired(task_type="t", into="", reason="")),
+        (skill("a"), v.SkillCreated(skill="a", mastery=0.0, prompt_template="", strategy="", description="b")),
+        (edge("relation", "e/a", "e/b"), v.EdgeAdded(kind="relation", source="e/a", target="e/b", label="near")),
+        (v.EntitySeen(entity_id="a", kind="x"), v.EntitySeen(entity_id="a", kind="y")),
+        (induced("t"), v.TaskTypeCreated(task_type="t", description="about t")),
+        (v.TaskTypeRetired(task_type="t", into="u", reason=""), v.TaskTypeRetired(task_type="t", into="", reason="")),
     ],
 )
-def test_every_field_of_a_fact_is_in_the_digest(one: Event, other: Event) -> None:
+def test_every_field_of_a_fact_is_in_the_digest(one: v.Event, other: v.Event) -> None:
     assert graph_of(one).digest() != graph_of(other).digest()
 
 

@@ -8,37 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.events.vocabulary import (
-    Event,
-    MemoryAppended,
-    MemoryQuarantined,
-    MemoryReinforced,
-    MemoryReleased,
-    MemorySuperseded,
-    Outcome,
-    Step,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.memory import INDEXES, Memory, MemoryRow, digest_of_rows
 from tests.kit.random_run import TASK_TYPES
 from tests.kit.stages import Stage, flat, round_trip
 from tests.kit.strategies import histories, history
 
-SAMPLE = next(e for e in flat(history(seed=7, iterations=1, questions=1)) if isinstance(e, MemoryAppended))
+SAMPLE = next(e for e in flat(history(seed=7, iterations=1, questions=1)) if isinstance(e, v.MemoryAppended))
 
 
-def appended(memory_id: str, **changes: object) -> MemoryAppended:
+def appended(memory_id: str, **changes: object) -> v.MemoryAppended:
     return msgspec.structs.replace(SAMPLE, memory_id=memory_id, **changes)
 
 
 def failure(
     memory_id: str, k: int, *, kind: str = "specific", question_id: str = "q", task_type: str = "t"
-) -> MemoryAppended:
+) -> v.MemoryAppended:
     return appended(
         memory_id, outcome="failure_memory", kind=kind, question_id=question_id, task_type=task_type, iteration=k
     )
 
 
-def memory_of(*events: Event) -> Memory:
+def memory_of(*events: v.Event) -> Memory:
     memory = Memory()
     for event in events:
         if type(event) in Memory.reads:
@@ -47,7 +38,7 @@ def memory_of(*events: Event) -> Memory:
 
 
 def test_a_row_begins_with_the_fields_of_its_event_in_their_order() -> None:
-    fields = MemoryAppended.__struct_fields__
+    fields = v.MemoryAppended.__struct_fields__
 
     assert MemoryRow.__struct_fields__[: len(fields)] == fields
     assert set(MemoryRow.__struct_fields__[len(fields) :]) == {"status", "superseded_by", "met"}
@@ -83,7 +74,7 @@ def test_one_product_searches_a_slice() -> None:
 
 def test_a_superseded_memory_leaves_retrieval_and_stays_stored() -> None:
     older, newer = failure("older", 1), failure("newer", 6)
-    memory = memory_of(older, newer, MemorySuperseded(memory_id="older", by="newer"))
+    memory = memory_of(older, newer, v.MemorySuperseded(memory_id="older", by="newer"))
 
     assert memory.slice("failure", "t").ids == ["newer"]
     assert (memory.row("older").status, memory.row("older").superseded_by) == ("superseded", "newer")
@@ -94,20 +85,20 @@ def test_a_superseded_memory_leaves_retrieval_and_stays_stored() -> None:
 def test_a_memory_superseded_twice_leaves_its_slice_once() -> None:
     memory = memory_of(
         *(failure(name, k) for k, name in enumerate("abc")),
-        MemorySuperseded(memory_id="a", by="b"),
-        MemorySuperseded(memory_id="a", by="c"),
+        v.MemorySuperseded(memory_id="a", by="b"),
+        v.MemorySuperseded(memory_id="a", by="c"),
     )
 
     assert memory.slice("failure", "t").ids == ["b", "c"]
     assert memory.row("a").superseded_by == "c"
 
 
-def quarantined(memory_id: str) -> MemoryQuarantined:
-    return MemoryQuarantined(memory_id=memory_id, reason="it misleads", by="user")
+def quarantined(memory_id: str) -> v.MemoryQuarantined:
+    return v.MemoryQuarantined(memory_id=memory_id, reason="it misleads", by="user")
 
 
-def released(memory_id: str) -> MemoryReleased:
-    return MemoryReleased(memory_id=memory_id, reason="it does not", by="user")
+def released(memory_id: str) -> v.MemoryReleased:
+    return v.MemoryReleased(memory_id=memory_id, reason="it does not", by="user")
 
 
 @pytest.mark.paper("section 3.1, protected nodes")
@@ -128,9 +119,9 @@ def test_a_quarantined_memory_is_in_no_view_and_comes_back_at_its_place_by_birth
 def test_what_was_superseded_before_or_during_its_quarantine_stays_so_when_released() -> None:
     memory = memory_of(
         *(failure(name, k) for k, name in enumerate("abc")),
-        MemorySuperseded(memory_id="a", by="b"),
+        v.MemorySuperseded(memory_id="a", by="b"),
         *(quarantined(name) for name in "ab"),
-        MemorySuperseded(memory_id="b", by="c"),
+        v.MemorySuperseded(memory_id="b", by="c"),
     )
     assert [memory.row(name).status for name in "abc"] == ["quarantined", "quarantined", "active"]
 
@@ -167,7 +158,7 @@ def test_quarantine_of_what_is_no_memory_changes_nothing() -> None:
 def test_principles_are_active_ones_of_the_skill_in_order_of_birth() -> None:
     later, earlier = (appended(name, outcome="principle", skill="s", iteration=k) for name, k in (("x", 2), ("y", 1)))
     gone = appended("z", outcome="principle", skill="s", iteration=0)
-    memory = memory_of(later, earlier, gone, MemorySuperseded(memory_id="z", by="x"))
+    memory = memory_of(later, earlier, gone, v.MemorySuperseded(memory_id="z", by="x"))
 
     assert [row.memory_id for row in memory.principles("s")] == ["y", "x"]
     assert memory.principles("another") == []
@@ -190,7 +181,7 @@ def test_the_latest_failure_is_that_about_the_question_and_the_latest_strategy_t
 
 
 def test_meeting_a_memory_again_counts_and_adds_nothing() -> None:
-    memory = memory_of(SAMPLE, SAMPLE, MemoryReinforced(memory_id=SAMPLE.memory_id, question_id="q", count=2))
+    memory = memory_of(SAMPLE, SAMPLE, v.MemoryReinforced(memory_id=SAMPLE.memory_id, question_id="q", count=2))
 
     assert memory.count_of(SAMPLE.memory_id) == 2
     assert memory.count_of("never") == 0
@@ -200,7 +191,7 @@ def test_meeting_a_memory_again_counts_and_adds_nothing() -> None:
 @given(histories(), st.randoms(use_true_random=False))
 def test_the_order_in_which_memories_of_a_run_are_appended_does_not_matter(stages: list[Stage], random: Random) -> None:
     events = flat(stages)
-    made = [event for event in events if isinstance(event, MemoryAppended)]
+    made = [event for event in events if isinstance(event, v.MemoryAppended)]
     then = [event for event in events if type(event) in Memory.reads and event not in made]
     one, other = memory_of(*made, *then), memory_of(*random.sample(made, len(made)), *then)
 
@@ -214,7 +205,7 @@ def test_every_field_of_a_row_is_in_the_digest() -> None:
     others: dict[str, object] = {
         "outcome": "principle",
         "phase": "close",
-        "steps": (Step(skill="s", output="o"), *SAMPLE.steps),
+        "steps": (v.Step(skill="s", output="o"), *SAMPLE.steps),
         "iteration": 77,
         "ordinal": 77,
         "met": 77,
@@ -305,5 +296,5 @@ def test_the_digest_after_a_load_is_made_of_the_hashes_that_were_believed_until_
 def test_outcomes_are_counted_apart() -> None:
     memory = memory_of(*flat(history(seed=2, iterations=3, questions=4)))
 
-    outcomes: list[Outcome] = ["success_memory", "failure_memory", "principle", "retrieval_recipe"]
+    outcomes: list[v.Outcome] = ["success_memory", "failure_memory", "principle", "retrieval_recipe"]
     assert [memory.count(outcome) for outcome in outcomes] == [12, 6, 3, 0]

@@ -3,23 +3,7 @@
 import msgspec
 import pytest
 
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    BatchedCall,
-    BatchSubmitted,
-    CallFailed,
-    EpisodeClosed,
-    EpisodeStepped,
-    Event,
-    IterationClosed,
-    IterationPlanned,
-    ModelCalled,
-    PhaseCompleted,
-    QuestionPlanned,
-    RunFinished,
-    ToolRan,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.progress import CallKey, Progress
 from tests.kit.plain_events import plain
 from tests.kit.stages import flat, round_trip
@@ -30,7 +14,7 @@ EVALUATE = [event for stage in STAGES if stage.phase == "evaluate" for event in 
 ANCHORS = [event for stage in STAGES if (stage.iteration, stage.phase) == (0, "snapshot") for event in stage.events]
 
 
-def progress_of(events: list[Event]) -> Progress:
+def progress_of(events: list[v.Event]) -> Progress:
     progress = Progress()
     for event in events:
         if type(event) in Progress.reads:
@@ -45,11 +29,11 @@ def test_plans_replies_and_verdicts_of_the_open_iteration_are_found_by_question(
     assert [verdict.question_id for verdict in progress.verdicts("evaluate")] == ["fresh-0-0", "fresh-0-1", "fresh-0-2"]
     for event in EVALUATE:
         match event:
-            case QuestionPlanned():
+            case v.QuestionPlanned():
                 assert progress.plan("evaluate", event.question_id) == event
-            case ModelCalled():
+            case v.ModelCalled():
                 assert progress.reply("evaluate", event.about) == event
-            case AnswerJudged():
+            case v.AnswerJudged():
                 assert progress.verdict("evaluate", event.question_id) == event
     assert not progress.plans("snapshot") and not progress.verdicts("snapshot")
     with pytest.raises(KeyError):
@@ -65,7 +49,7 @@ def test_anchors_belong_to_the_snapshot_phase_and_evaluate_is_still_there() -> N
 
 def test_a_recorded_call_is_found_by_its_whole_key_only() -> None:
     progress = progress_of(EVALUATE)
-    made = next(event for event in EVALUATE if isinstance(event, ModelCalled))
+    made = next(event for event in EVALUATE if isinstance(event, v.ModelCalled))
     key = CallKey(made.tier, made.purpose, made.about, made.attempt, made.request_sha256)
 
     assert progress.call(key) == made
@@ -74,17 +58,17 @@ def test_a_recorded_call_is_found_by_its_whole_key_only() -> None:
 
 
 def test_of_several_replies_to_a_question_the_last_attempt_counts_in_any_order() -> None:
-    made = next(event for event in EVALUATE if isinstance(event, ModelCalled))
+    made = next(event for event in EVALUATE if isinstance(event, v.ModelCalled))
     again = msgspec.structs.replace(made, attempt=1, text="second thoughts")
 
     for order in ([made, again], [again, made]):
-        assert progress_of(list[Event](order)).reply("evaluate", made.about) == again
+        assert progress_of(list[v.Event](order)).reply("evaluate", made.about) == again
 
 
 def test_what_came_of_each_trial_of_a_question_stays_in_any_order() -> None:
-    plan = next(event for event in EVALUATE if isinstance(event, QuestionPlanned))
-    reply = next(event for event in EVALUATE if isinstance(event, ModelCalled) and event.about == plan.question_id)
-    trials: list[Event] = [
+    plan = next(event for event in EVALUATE if isinstance(event, v.QuestionPlanned))
+    reply = next(event for event in EVALUATE if isinstance(event, v.ModelCalled) and event.about == plan.question_id)
+    trials: list[v.Event] = [
         msgspec.structs.replace(event, purpose="trial", iteration=trial)
         for trial in (0, 1)
         for event in (plan, msgspec.structs.replace(reply, text=f"reply {trial}", request_sha256=f"prompt {trial}"))
@@ -111,22 +95,22 @@ def test_phases_are_completed_one_by_one() -> None:
     progress = Progress()
     assert (progress.closed, progress.finished) == (-2, False)
 
-    progress.apply(IterationClosed(iteration=-1, digests=()))
-    progress.apply(PhaseCompleted(iteration=0, phase="plan"))
+    progress.apply(v.IterationClosed(iteration=-1, digests=()))
+    progress.apply(v.PhaseCompleted(iteration=0, phase="plan"))
 
     assert progress.is_completed(-1, "snapshot") and progress.is_completed(0, "plan")
     assert not progress.is_completed(0, "evaluate")
 
 
 def test_a_finished_run_says_so() -> None:
-    progress = progress_of([RunFinished(iterations=3)])
+    progress = progress_of([v.RunFinished(iterations=3)])
 
     assert progress.finished
 
 
 def test_open_work_survives_a_dump() -> None:
-    plan = next(event for event in flat(STAGES) if isinstance(event, IterationPlanned))
-    progress, loaded = progress_of([plan, PhaseCompleted(iteration=0, phase="plan"), *EVALUATE]), Progress()
+    plan = next(event for event in flat(STAGES) if isinstance(event, v.IterationPlanned))
+    progress, loaded = progress_of([plan, v.PhaseCompleted(iteration=0, phase="plan"), *EVALUATE]), Progress()
 
     loaded.load(round_trip(progress.dump()))
 
@@ -141,24 +125,24 @@ def test_open_work_survives_a_dump() -> None:
 def test_tool_runs_and_steps_of_the_open_iteration_are_found() -> None:
     explored = [event for stage in STAGES if stage.phase in ("explore", "evolve") for event in stage.events]
     ran = next(
-        e for seed in range(9) for e in flat(history(seed=seed, iterations=1, questions=3)) if type(e) is ToolRan
+        e for seed in range(9) for e in flat(history(seed=seed, iterations=1, questions=3)) if type(e) is v.ToolRan
     )
     for progress in (found := progress_of([*explored[::-1], ran]), Progress()):
         progress.load(round_trip(found.dump()))
-        steps = [event for event in explored if isinstance(event, EpisodeStepped)]
-        closed = next(event for event in explored if isinstance(event, EpisodeClosed))
+        steps = [event for event in explored if isinstance(event, v.EpisodeStepped)]
+        closed = next(event for event in explored if isinstance(event, v.EpisodeClosed))
 
         assert progress.steps("explore", "explore-0") == steps and progress.steps("explore", "another") == []
         assert progress.episode("explore", "explore-0") == closed and progress.episode("exam", "explore-0") is None
         assert progress.tool_run(ran.purpose, ran.question_id, ran.tool_id, ran.arguments) == ran
         assert progress.tool_run(ran.purpose, ran.question_id, ran.tool_id, "{}") is None
-    progress.apply(IterationClosed(iteration=0, digests=()))
+    progress.apply(v.IterationClosed(iteration=0, digests=()))
     assert progress.steps("explore", "explore-0") == []
 
 
 def test_failed_attempts_are_counted_by_call_and_a_question_given_up_is_settled() -> None:
-    failed = plain(CallFailed, purpose="fresh", about="fresh-0-9", tries=1, fault="timeout", problem="no whole reply")
-    lost = AnswerUnanswered(
+    failed = plain(v.CallFailed, purpose="fresh", about="fresh-0-9", tries=1, fault="timeout", problem="no whole reply")
+    lost = v.AnswerUnanswered(
         iteration=0, purpose="fresh", question_id="fresh-0-9", task_type="t", skill="s", problem="timeout"
     )
     second = msgspec.structs.replace(failed, tries=2, final=True)
@@ -171,20 +155,20 @@ def test_failed_attempts_are_counted_by_call_and_a_question_given_up_is_settled(
         assert each.is_settled("evaluate", "fresh-0-9") and not each.is_judged("evaluate", "fresh-0-9")
         assert each.is_settled("evaluate", "fresh-0-0") and not each.is_settled("snapshot", "fresh-0-9")
         assert each.unanswered("evaluate") == [lost] and each.unanswered("snapshot") == []
-        each.apply(IterationClosed(iteration=0, digests=()))
+        each.apply(v.IterationClosed(iteration=0, digests=()))
         assert not each.unanswered("evaluate") and not each.failures("execution", "fresh", "fresh-0-9", 0)
 
 
-def batch(name: str, *, tries: int) -> BatchSubmitted:
-    call = BatchedCall(
+def batch(name: str, *, tries: int) -> v.BatchSubmitted:
+    call = v.BatchedCall(
         custom_id=f"c-{name}", purpose="principles_v1", about="t", attempt=0, request_sha256="s", tries=tries
     )
-    return BatchSubmitted(iteration=0, tier="guidance", model="m", batch_id=name, calls=(call,))
+    return v.BatchSubmitted(iteration=0, tier="guidance", model="m", batch_id=name, calls=(call,))
 
 
-def failure(tries: int) -> CallFailed:
+def failure(tries: int) -> v.CallFailed:
     return plain(
-        CallFailed,
+        v.CallFailed,
         tier="guidance",
         agent="SkillDiscovery",
         purpose="principles_v1",
@@ -197,7 +181,7 @@ def failure(tries: int) -> CallFailed:
 
 def test_a_call_waits_in_the_last_batch_after_which_it_did_not_fail_also_after_a_round_trip() -> None:
     key = CallKey("guidance", "principles_v1", "t", 0, "s")
-    story: list[tuple[Event, tuple[str, str]]] = [
+    story: list[tuple[v.Event, tuple[str, str]]] = [
         (batch("one", tries=0), ("one", "c-one")),
         (failure(1), ("", "")),
         (batch("two", tries=1), ("two", "c-two")),
@@ -212,5 +196,5 @@ def test_a_call_waits_in_the_last_batch_after_which_it_did_not_fail_also_after_a
         for seen in (progress, loaded):
             assert seen.batched(key) == found and seen.has_batches
             assert seen.batched(key._replace(request_sha256="other")) == ("", "")
-    progress.apply(IterationClosed(iteration=0, digests=()))
+    progress.apply(v.IterationClosed(iteration=0, digests=()))
     assert not progress.has_batches

@@ -2,31 +2,25 @@
 
 import msgspec
 
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    Event,
-    MemoryQuarantined,
-    MemoryReleased,
-    RetrievalRecipeAuthored,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.recipes import Recipes
 from tests.kit.stages import flat, round_trip
 from tests.kit.strategies import history
 
 EVENTS = flat(history(seed=1, iterations=1, questions=1))
-RETRIEVAL = next(event for event in EVENTS if isinstance(event, RetrievalRecipeAuthored))
-ACTIONS = next(event for event in EVENTS if isinstance(event, ActionRecipeHarvested))
+RETRIEVAL = next(event for event in EVENTS if isinstance(event, v.RetrievalRecipeAuthored))
+ACTIONS = next(event for event in EVENTS if isinstance(event, v.ActionRecipeHarvested))
 
 
-def retrieval(memory_id: str, k: int) -> RetrievalRecipeAuthored:
+def retrieval(memory_id: str, k: int) -> v.RetrievalRecipeAuthored:
     return msgspec.structs.replace(RETRIEVAL, memory_id=memory_id, iteration=k, task_type="t")
 
 
-def actions(recipe_id: str, k: int, achievement: str = "axe") -> ActionRecipeHarvested:
+def actions(recipe_id: str, k: int, achievement: str = "axe") -> v.ActionRecipeHarvested:
     return msgspec.structs.replace(ACTIONS, recipe_id=recipe_id, iteration=k, skill="s", achievement=achievement)
 
 
-def recipes_of(*events: Event) -> Recipes:
+def recipes_of(*events: v.Event) -> Recipes:
     recipes = Recipes()
     for event in events:
         recipes.apply(event)
@@ -53,14 +47,14 @@ def test_of_each_achievement_a_skill_has_the_newest_actions_newest_first() -> No
 def test_quarantine_lets_the_older_recipe_stand_until_the_newer_is_released() -> None:
     recipes = recipes_of(retrieval("old", 2), retrieval("new", 5), actions("a", 1), actions("b", 3))
     for recipe_id in ("new", "b"):
-        recipes.apply(MemoryQuarantined(memory_id=recipe_id, reason="", by="user"))
+        recipes.apply(v.MemoryQuarantined(memory_id=recipe_id, reason="", by="user"))
     found = recipes.retrieval("t")
     assert found is not None and found.memory_id == "old"
     assert [recipe.recipe_id for recipe in recipes.actions("s")] == ["a"]
     assert recipes.is_quarantined("b") and not recipes.is_quarantined("a")
 
     for recipe_id in ("new", "b"):
-        recipes.apply(MemoryReleased(memory_id=recipe_id, reason="", by="user"))
+        recipes.apply(v.MemoryReleased(memory_id=recipe_id, reason="", by="user"))
     found = recipes.retrieval("t")
     assert found is not None and found.memory_id == "new"
     assert [recipe.recipe_id for recipe in recipes.actions("s")] == ["b"]

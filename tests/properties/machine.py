@@ -47,18 +47,9 @@ from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.run.world import World, open_world
 from mage_es.engine.seams.model import Completion
 from mage_es.engine.session.course_choice import planned_course
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    Draft,
-    Phase,
-    Purpose,
-    QuestionPlanned,
-    RunResumed,
-    SlotsRolledBack,
-    SnapshotTaken,
-    ToolRan,
-)
 from mage_es.projections.fold import State, fold
 from mage_es.projections.progress import CallKey
 from mage_es.projections.snapshot_files import latest_snapshot, write_snapshot
@@ -104,7 +95,7 @@ class Life:
         """Decide a command, make it durable, and apply it: what a session does."""
         self.commit(decide(self.setting, self.state, command))
 
-    def commit(self, drafts: Sequence[Draft]) -> None:
+    def commit(self, drafts: Sequence[v.Draft]) -> None:
         """Append events, and apply those that are new."""
         appended = self.log.append(drafts)
         for seq, event in zip(appended.seqs, appended.events, strict=True):
@@ -119,11 +110,11 @@ class Life:
         """Return the iteration that is open."""
         return max(START, self.state.progress.closed + 1)
 
-    def is_past(self, phase: Phase) -> bool:
+    def is_past(self, phase: v.Phase) -> bool:
         """Return whether a phase of the open iteration is behind."""
         return self.state.progress.is_completed(self.iteration, phase)
 
-    def pending(self, phase: Phase) -> list[QuestionPlanned]:
+    def pending(self, phase: v.Phase) -> list[v.QuestionPlanned]:
         """Return the planned questions of a phase that have no verdict."""
         progress = self.state.progress
         return [plan for plan in progress.plans(phase) if not progress.is_judged(phase, plan.question_id)]
@@ -148,9 +139,9 @@ class Life:
         """Choose the questions of an iteration."""
         self.do(PlanIteration(self.iteration))
 
-    def plan_answers(self, phase: Phase) -> None:
+    def plan_answers(self, phase: v.Phase) -> None:
         """Choose arms and bundles for the questions of a phase."""
-        purposes: dict[str, Purpose] = dict.fromkeys(self.setting.anchors, "anchor")
+        purposes: dict[str, v.Purpose] = dict.fromkeys(self.setting.anchors, "anchor")
         if phase == "evaluate":
             planned = self.state.progress.iteration_plan
             assert planned is not None
@@ -158,7 +149,7 @@ class Life:
         frozen = phase == "snapshot"
         self.do(PlanAnswers(self.iteration, phase, self.asked(purposes), frozen=frozen, donors={}))
 
-    def answer(self, phase: Phase, order: Sequence[int], *, right: int, words: str, moves: int) -> None:
+    def answer(self, phase: v.Phase, order: Sequence[int], *, right: int, words: str, moves: int) -> None:
         """Answer pending questions in an order, the first `right` of them rightly; of the last, so many moves only."""
         pending = self.pending(phase)
         chosen = [pending[place % len(pending)] for place in order]
@@ -167,7 +158,7 @@ class Life:
             text = f"{words}\n#### {question.gold if number < right else '-1'}"
             self._follow(phase, planned, text, moves=moves if number == len(set(chosen)) - 1 else 99)
 
-    def complete(self, phase: Phase) -> None:
+    def complete(self, phase: v.Phase) -> None:
         """Mark a phase as complete."""
         self.do(CompletePhase(self.iteration, phase))
 
@@ -197,9 +188,9 @@ class Life:
         drafts = decide(self.setting, self.state, TakeSnapshot(k))
         self.commit(drafts)
         for event in (draft.event for draft in drafts):
-            if isinstance(event, SnapshotTaken):
+            if isinstance(event, v.SnapshotTaken):
                 self.copies[k] = before
-            elif isinstance(event, SlotsRolledBack):
+            elif isinstance(event, v.SlotsRolledBack):
                 self.rollbacks.append(k)
                 before = {**self.initial, **self.copies[event.to_iteration]}
         assert self.slots() == before, "the slots are not what restoring the copy makes of them"
@@ -225,10 +216,10 @@ class Life:
         self.restore(from_snapshot=from_snapshot)
         assert self.state.digests() == known, "the state after the crash is another one"
         resumed, at = (
-            RunResumed(package_version="0", attempt=next(self.attempts)),
+            v.RunResumed(package_version="0", attempt=next(self.attempts)),
             max(START, self.state.progress.closed),
         )
-        self.commit([Draft(event=resumed, iteration=at, phase="log", ordinal=resumed.attempt)])
+        self.commit([v.Draft(event=resumed, iteration=at, phase="log", ordinal=resumed.attempt)])
 
     def keep(self) -> None:
         """Keep the fold as it stands, whether or not an iteration was just closed."""
@@ -306,13 +297,13 @@ class Life:
 
     # ------------------------------------------------------------ courses
 
-    def asked(self, purposes: Mapping[str, Purpose]) -> list[Asked]:
+    def asked(self, purposes: Mapping[str, v.Purpose]) -> list[Asked]:
         """Return questions about to be asked."""
         questions = [self.world.questions[name] for name in sorted(purposes)]
         types = self.world.typing.types_of(questions, self.state.graph.induced_types())
         return self.world.asked(self.state, questions, types, [purposes[question.id] for question in questions])
 
-    def _follow(self, phase: Phase, planned: QuestionPlanned, text: str, *, moves: int) -> None:
+    def _follow(self, phase: v.Phase, planned: v.QuestionPlanned, text: str, *, moves: int) -> None:
         """Follow a question's course from where the log leaves it, each move a commit; judge it at its end."""
         course = planned_course(self.world, self.state, planned)
         move = begin(course)
@@ -331,9 +322,9 @@ class Life:
             event = judgement(planned, verdict, reason=move.reason)
             self.do(RecordFacts.about(planned, phase, event, causation=0))
 
-    def _made(self, phase: Phase, planned: QuestionPlanned, move: Move, text: str) -> Command:
+    def _made(self, phase: v.Phase, planned: v.QuestionPlanned, move: Move, text: str) -> Command:
         if isinstance(move, Use):
-            ran = ToolRan(
+            ran = v.ToolRan(
                 iteration=planned.iteration,
                 purpose=planned.purpose,
                 question_id=planned.question_id,
@@ -358,13 +349,13 @@ class Life:
         )
         return RecordCall(call, Completion(text=reply, input_tokens=1, output_tokens=1), latency_us=0)
 
-    def fact_of(self, planned: QuestionPlanned, move: Move, text: str) -> Fact:
+    def fact_of(self, planned: v.QuestionPlanned, move: Move, text: str) -> Fact:
         """Return the fact that a move would leave, without recording it."""
         fact = decide(self.setting, self.state, self._made("exam", planned, move, text))[0].event
         assert isinstance(fact, Fact)
         return fact
 
-    def _recorded(self, planned: QuestionPlanned, move: Move) -> Fact | None:
+    def _recorded(self, planned: v.QuestionPlanned, move: Move) -> Fact | None:
         progress = self.state.progress
         if isinstance(move, Use):
             return progress.tool_run(planned.purpose, planned.question_id, move.tool_id, move.arguments)

@@ -40,20 +40,9 @@ from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.viewing.ask import ask
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    Event,
-    ExamClosed,
-    ExamOpened,
-    IterationClosed,
-    MemoryAppended,
-    ModelCalled,
-    QuestionsStored,
-    RunStarted,
-    SegmentSealed,
-)
 from tests.engine.serving.talking import said
 
 pytestmark = pytest.mark.slow
@@ -62,7 +51,15 @@ DATA = Path(os.environ.get("MAGE_ES_DATA", Path(__file__).parents[3] / "shared" 
 NAME = "permuted-gold"
 LABELS = ("billing", "delivery", "returns")
 WORDS = ("river", "lamp", "stone", "cloud", "table", "green", "quiet", "paper", "engine", "window", "salt", "copper")
-TELL_GOLD = (RunStarted, QuestionsStored, AnswerJudged, ExamOpened, ExamClosed, IterationClosed, SegmentSealed)
+TELL_GOLD = (
+    v.RunStarted,
+    v.QuestionsStored,
+    v.AnswerJudged,
+    v.ExamOpened,
+    v.ExamClosed,
+    v.IterationClosed,
+    v.SegmentSealed,
+)
 """Events that hold a hash of the data, a verdict, or a digest or hash of verdicts."""
 
 
@@ -145,9 +142,9 @@ def served(run: Run, benchmark: Any, texts: Sequence[str]) -> list[object]:
         live.close()
 
 
-def events_of(run: Run) -> list[Event]:
+def events_of(run: Run) -> list[v.Event]:
     events = [record.event for record in LogReader(run.log_path).records() if not isinstance(record.event, TELL_GOLD)]
-    return [msgspec.structs.replace(e, latency_us=0) if isinstance(e, ModelCalled) else e for e in events]
+    return [msgspec.structs.replace(e, latency_us=0) if isinstance(e, v.ModelCalled) else e for e in events]
 
 
 def same(one: dict[str, object], other: dict[str, object]) -> None:
@@ -159,7 +156,7 @@ def same(one: dict[str, object], other: dict[str, object]) -> None:
 def before_refit(seen: dict[str, object]) -> dict[str, object]:
     events = seen["learned"]
     assert isinstance(events, list)
-    learned = takewhile(lambda event: not (isinstance(event, MemoryAppended) and event.phase == OF_ANCHORS), events)
+    learned = takewhile(lambda event: not (isinstance(event, v.MemoryAppended) and event.phase == OF_ANCHORS), events)
     return {"learned": list(learned), "evolving": seen["evolving"], "guided": seen["guided"]}
 
 

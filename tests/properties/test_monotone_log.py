@@ -17,16 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mage_es.events import vocabulary as v
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    Event,
-    MasteryUpdated,
-    MemoryAppended,
-    MemoryQuarantined,
-    SkillCreated,
-    SlotsRolledBack,
-    SnapshotTaken,
-)
 from mage_es.projections.fold import State
 from mage_es.projections.memory import Memory
 from tests.events.disks import ForgetfulDisk
@@ -67,37 +59,37 @@ def test_protected_ids_and_words_only_grow_through_pruning_rollback_and_quaranti
     check_growth(Memory, flat(stages), ids=said)
 
 
-def memory(bit: str) -> MemoryAppended:
-    return plain(MemoryAppended, memory_id=bit, task_type="t", skill="s", question_id="q", answer=bit, phase="evolve")
+def memory(bit: str) -> v.MemoryAppended:
+    return plain(v.MemoryAppended, memory_id=bit, task_type="t", skill="s", question_id="q", answer=bit, phase="evolve")
 
 
-def happens(what: str, place: int, bit: int) -> list[Event]:
+def happens(what: str, place: int, bit: int) -> list[v.Event]:
     """What one step writes in a world whose bit of this step is 0 or 1."""
     match what:
         case "slot":
             after = float(bit)
             return [
-                MasteryUpdated(iteration=0, skill="s", before=0, after=after, evidence=after, successes=1, failures=1)
+                v.MasteryUpdated(iteration=0, skill="s", before=0, after=after, evidence=after, successes=1, failures=1)
             ]
         case "memory":
             return [memory(f"{place}:{bit}")]
         case "quarantine":
             known = memory(f"{place}:{bit}")
-            return [known, MemoryQuarantined(memory_id=known.memory_id, reason="", by="user")]
+            return [known, v.MemoryQuarantined(memory_id=known.memory_id, reason="", by="user")]
         case _:
-            return [SlotsRolledBack(iteration=1, to_iteration=0)]
+            return [v.SlotsRolledBack(iteration=1, to_iteration=0)]
 
 
-def information(script: Sequence[str], seen: Callable[[State, list[Event]], object]) -> list[float]:
+def information(script: Sequence[str], seen: Callable[[State, list[v.Event]], object]) -> list[float]:
     """Return I(Y; what is seen) in bits after each step, Y being uniform over the worlds: one bit for each step.
 
     What is seen follows from the world, so the information is the entropy of what is seen.
     """
     counts = [Counter[str]() for _ in range(len(script) + 1)]
     for world in product((0, 1), repeat=len(script)):
-        state, events = State(), list[Event]()
-        created = SkillCreated(skill="s", mastery=0.5, prompt_template="", strategy="")
-        steps = [[created, SnapshotTaken(iteration=0)]]
+        state, events = State(), list[v.Event]()
+        created = v.SkillCreated(skill="s", mastery=0.5, prompt_template="", strategy="")
+        steps = [[created, v.SnapshotTaken(iteration=0)]]
         steps += [happens(what, place, world[place]) for place, what in enumerate(script)]
         for counted, step in zip(counts, steps, strict=True):
             for event in step:
@@ -108,15 +100,15 @@ def information(script: Sequence[str], seen: Callable[[State, list[Event]], obje
     return [-sum(n / worlds * log2(n / worlds) for n in counted.values()) for counted in counts]
 
 
-def the_log(state: State, events: list[Event]) -> object:
+def the_log(state: State, events: list[v.Event]) -> object:
     return events
 
 
-def what_is_protected(state: State, events: list[Event]) -> object:
+def what_is_protected(state: State, events: list[v.Event]) -> object:
     return sorted(row.memory_id for row in state.memory.rows())
 
 
-def the_graph(state: State, events: list[Event]) -> object:
+def the_graph(state: State, events: list[v.Event]) -> object:
     return [digest.value for digest in state.digests()]
 
 

@@ -15,16 +15,7 @@ from mage_es.engine.rules.leaks import Guarded, packed_shingles, texts_of, witho
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.rotation import ActionTurn
 from mage_es.engine.rules.splitting import split
-from mage_es.events.vocabulary import (
-    Draft,
-    Event,
-    MemoryRefused,
-    NoteWritten,
-    Origin,
-    SkillCreated,
-    SplitCommitted,
-    tag_of,
-)
+from mage_es.events import vocabulary as v
 from tests.kit.plain_events import plain
 from tests.kit.stages import flat
 from tests.kit.strategies import history
@@ -35,26 +26,26 @@ pytestmark = pytest.mark.slow
 WORLD = world_of("paired")
 GUARDED = Guarded(WORLD.splits.events)
 QUESTIONS = [WORLD.questions[name].question for name in (*WORLD.setting.anchors, *WORLD.setting.held_out)]
-SAMPLES: dict[type[Event], Event] = {type(e): e for e in flat(history(seed=1, iterations=2, questions=1))}
+SAMPLES: dict[type[v.Event], v.Event] = {type(e): e for e in flat(history(seed=1, iterations=2, questions=1))}
 # Of a method's run; the history is that of an evolution.
-SAMPLES[NoteWritten] = NoteWritten(memory_id="note-1", question_id="q1", text="Read twice.")
+SAMPLES[v.NoteWritten] = v.NoteWritten(memory_id="note-1", question_id="q1", text="Read twice.")
 NAMES = {"skill", "task_type"}
 """Others refer to a skill or task type by its name, so it is made under that name in any case."""
 SHINGLE = 5
 
 
-def written_in(cls: type[Event]) -> list[str]:
+def written_in(cls: type[v.Event]) -> list[str]:
     """Return the fields of an event whose words are learned, names apart."""
     fields = (name for name in cls.__struct_fields__ if isinstance(getattr(SAMPLES[cls], name), str))
     return [name for name in fields if name not in NAMES and "a mark" in texts_of(changed(cls, name, "a mark"))]
 
 
-def changed(cls: type[Event], field: str, text: str) -> Event:
+def changed(cls: type[v.Event], field: str, text: str) -> v.Event:
     return msgspec.structs.replace(SAMPLES[cls], **{field: text})
 
 
-def kept_of(written: Event) -> list[Event]:
-    return [found.event for found in without_leaks(GUARDED, [Draft(event=written, iteration=0, phase="evolve")])]
+def kept_of(written: v.Event) -> list[v.Event]:
+    return [found.event for found in without_leaks(GUARDED, [v.Draft(event=written, iteration=0, phase="evolve")])]
 
 
 disguises = st.sampled_from(
@@ -87,13 +78,13 @@ def respelt(text: str, *, upper: bool, spaces: str) -> str:
     spaces=st.sampled_from([" ", "\n", "  "]),
 )
 def test_a_guarded_question_is_refused_in_any_field_of_any_event(
-    cls: type[Event], data: st.DataObject, question: str, form: str, upper: bool, spaces: str
+    cls: type[v.Event], data: st.DataObject, question: str, form: str, upper: bool, spaces: str
 ) -> None:
     assume(written_in(cls))
     field = data.draw(st.sampled_from(written_in(cls)))
     text = form.format(respelt(question, upper=upper, spaces=spaces))
     kept = kept_of(changed(cls, field, text))
-    assert isinstance(kept[0], MemoryRefused) and kept[0].what == tag_of(SAMPLES[cls])
+    assert isinstance(kept[0], v.MemoryRefused) and kept[0].what == v.tag_of(SAMPLES[cls])
     for found in kept:
         assert normalise(question) not in normalise(repr(found)), "the refusal tells what it refuses"
 
@@ -114,15 +105,15 @@ def test_a_text_is_refused_from_a_jaccard_similarity_of_eight_tenths_and_kept_wh
     own, found = shingles(words), shingles(other)
     similarity = len(own & found) / len(own | found)
     event("near" if similarity >= 0.8 else "apart" if not own & found else "between")
-    is_refused = isinstance(kept_of(changed_memory(" ".join(other)))[0], MemoryRefused)
+    is_refused = isinstance(kept_of(changed_memory(" ".join(other)))[0], v.MemoryRefused)
     if similarity >= 0.8:
         assert is_refused
     if not any(guarded & found for guarded in GUARDED_SHINGLES):
         assert not is_refused
 
 
-def changed_memory(text: str) -> Event:
-    cls: Any = next(cls for cls in WRITTEN if tag_of(SAMPLES[cls]) == "memory.appended")
+def changed_memory(text: str) -> v.Event:
+    cls: Any = next(cls for cls in WRITTEN if v.tag_of(SAMPLES[cls]) == "memory.appended")
     return changed(cls, "reasoning", text)
 
 
@@ -140,7 +131,7 @@ def test_no_skill_is_called_by_a_guarded_question_when_it_is_named_nor_when_it_i
     life.setting = life.setting._replace(guarded=guarded)
     named = AuthoredSkill(name=question, description="", prerequisites=(), resolves=life.setting.task_types)
     drafts = decide(life.setting, life.state, InduceOntology(life.setting.task_types, OntologyReply(skills=(named,))))
-    assert [draft.event.skill for draft in drafts if isinstance(draft.event, SkillCreated)] == ["general"]
+    assert [draft.event.skill for draft in drafts if isinstance(draft.event, v.SkillCreated)] == ["general"]
     life.commit(drafts)
 
     types = life.setting.task_types
@@ -150,14 +141,14 @@ def test_no_skill_is_called_by_a_guarded_question_when_it_is_named_nor_when_it_i
         for place, name in enumerate(names)
     )
     reply = SplittingReply(children=children, reason="")
-    written = split(ActionTurn(life.state, 0, types[0], "general", Origin()), reply, guarded=guarded)
-    assert [e.skill for e in written.events if isinstance(e, SkillCreated)] == ["eggs alone", "money alone"]
+    written = split(ActionTurn(life.state, 0, types[0], "general", v.Origin()), reply, guarded=guarded)
+    assert [e.skill for e in written.events if isinstance(e, v.SkillCreated)] == ["eggs alone", "money alone"]
     life.end()
 
 
-def committed(text: str) -> SplitCommitted:
+def committed(text: str) -> v.SplitCommitted:
     return plain(
-        SplitCommitted,
+        v.SplitCommitted,
         split="held_out",
         size=1,
         question_hashes=(question_hash(text),),

@@ -10,20 +10,7 @@ from mage_es.engine.agents.curator import learn
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
 from mage_es.engine.seams.benchmark import Question, Traits
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnswerJudged,
-    BanditUpdated,
-    Event,
-    MasteryUpdated,
-    MemoryAppended,
-    MemorySuperseded,
-    ModelCalled,
-    Purpose,
-    QuestionPlanned,
-    Step,
-    ToolRan,
-)
+from mage_es.events import vocabulary as v
 from tests.engine.rules.states import Built, setting_of
 from tests.kit.plain_events import plain
 
@@ -42,7 +29,7 @@ class Answered(Built):
         name: str,
         *,
         correct: bool = True,
-        purpose: Purpose = "fresh",
+        purpose: v.Purpose = "fresh",
         search: str = "balanced",
         routing: str = "cot",
         chain: tuple[str, ...] = (),
@@ -53,7 +40,7 @@ class Answered(Built):
         self.names.append(name)
         self.state.apply(
             plain(
-                QuestionPlanned,
+                v.QuestionPlanned,
                 purpose=purpose,
                 question_id=name,
                 task_type="t",
@@ -67,28 +54,28 @@ class Answered(Built):
             self._reply(call_of(name, place), purpose, text)
         self.state.apply(
             plain(
-                AnswerJudged,
+                v.AnswerJudged,
                 purpose=purpose,
                 question_id=name,
                 task_type="t",
                 skill="goal",
                 answer="1",
-                score_micro=MICRO if correct else 0,
+                score_micro=v.MICRO if correct else 0,
                 correct=correct,
                 reason=reason,
             )
         )
 
-    def _reply(self, about: str, purpose: Purpose, text: str) -> None:
+    def _reply(self, about: str, purpose: v.Purpose, text: str) -> None:
         self.state.apply(
-            plain(ModelCalled, purpose=purpose, about=about, request_sha256=about, text=text, stop_reason="stop")
+            plain(v.ModelCalled, purpose=purpose, about=about, request_sha256=about, text=text, stop_reason="stop")
         )
 
-    def kept(self, *, labels: int = 0) -> list[MemoryAppended]:
+    def kept(self, *, labels: int = 0) -> list[v.MemoryAppended]:
         """Return the cases that UPDATE makes of right answers."""
-        return [event for event in self.learned(labels=labels) if isinstance(event, MemoryAppended)]
+        return [event for event in self.learned(labels=labels) if isinstance(event, v.MemoryAppended)]
 
-    def learned(self, *, labels: int = 0, **changes: object) -> list[Event]:
+    def learned(self, *, labels: int = 0, **changes: object) -> list[v.Event]:
         """Return what UPDATE writes."""
         of_all = {
             "benchmark": "",
@@ -114,7 +101,7 @@ def test_mastery_and_evidence_count_fresh_answers_of_the_questions_own_skill() -
     answered.answer("q1", routing="chain", chain=("b", "goal"), replies=("one", "two", "Answer: 1"))
     answered.answer("q2", correct=False)
     answered.answer("q3", purpose="revisit")
-    [updated] = [event for event in answered.learned() if isinstance(event, MasteryUpdated)]
+    [updated] = [event for event in answered.learned() if isinstance(event, v.MasteryUpdated)]
     assert (updated.skill, updated.successes, updated.failures, updated.evidence) == ("goal", 1, 1, 0.5)
     assert (updated.before, updated.after) == (0.0, approx(0.6 * 0.5))  # alpha e + (1 - alpha) m
 
@@ -125,8 +112,8 @@ def test_every_answer_rewards_both_of_its_arms_also_one_that_has_just_arrived() 
     answered.answer("q1", search="recipe", routing="tool")
     answered.answer("q2", search="recipe", routing="chain", purpose="revisit", correct=False)
     answered.answer("q3")
-    rewards = [event for event in answered.learned() if isinstance(event, BanditUpdated)]
-    seen = [(r.bandit, r.key, r.arm, r.alpha_after // MICRO, r.beta_after // MICRO, r.pulls_after) for r in rewards]
+    rewards = [event for event in answered.learned() if isinstance(event, v.BanditUpdated)]
+    seen = [(r.bandit, r.key, r.arm, r.alpha_after // v.MICRO, r.beta_after // v.MICRO, r.pulls_after) for r in rewards]
     assert seen == [
         ("search", "t", "recipe", 2, 1, 1),
         ("routing", "goal", "tool", 2, 1, 1),
@@ -141,7 +128,7 @@ def test_without_bandits_nothing_is_rewarded_and_everything_else_is_learned() ->
     answered = Answered()
     answered.answer("q1")
     kinds = {type(event) for event in answered.learned(bandits=False)}
-    assert BanditUpdated not in kinds and {MasteryUpdated, MemoryAppended} <= kinds
+    assert v.BanditUpdated not in kinds and {v.MasteryUpdated, v.MemoryAppended} <= kinds
 
 
 @pytest.mark.parametrize(
@@ -153,8 +140,8 @@ def test_a_right_answer_by_way_of_a_chain_is_kept_with_its_steps_where_that_is_o
 ) -> None:
     answered = Answered()
     answered.answer("q1", routing="chain", chain=("b", "goal"), replies=replies)
-    [memory] = [event for event in answered.learned(decompositions=True) if isinstance(event, MemoryAppended)]
-    assert memory.steps == (Step(skill="b", output="one"), Step(skill="goal", output="two"))
+    [memory] = [event for event in answered.learned(decompositions=True) if isinstance(event, v.MemoryAppended)]
+    assert memory.steps == (v.Step(skill="b", output="one"), v.Step(skill="goal", output="two"))
     assert memory.reasoning == reasoning
 
 
@@ -195,8 +182,8 @@ def test_what_proves_to_be_no_guess_takes_the_place_of_the_one_that_is_marked() 
     answered.state.apply(guess)
     answered.answer("q1", replies=("because\nAnswer: 1",))
     events = answered.learned(labels=2)
-    [memory] = [event for event in events if isinstance(event, MemoryAppended)]
-    [older] = [event for event in events if isinstance(event, MemorySuperseded)]
+    [memory] = [event for event in events if isinstance(event, v.MemoryAppended)]
+    [older] = [event for event in events if isinstance(event, v.MemorySuperseded)]
     assert (older.memory_id, older.by) == (guess.memory_id, memory.memory_id)
 
 
@@ -204,7 +191,7 @@ def test_what_proves_to_be_no_guess_takes_the_place_of_the_one_that_is_marked() 
 def test_what_a_tool_worked_out_is_no_reasoning_to_keep(problem: str, reasoning: str) -> None:
     answered = Answered()
     answered.answer("q1", purpose="revisit", replies=("{}", "the tool says so\nAnswer: 1"))
-    ran = ToolRan(
+    ran = v.ToolRan(
         iteration=0, purpose="revisit", question_id="q1", tool_id="x", arguments="{}", result="1", problem=problem
     )
     answered.state.apply(ran)
@@ -214,12 +201,12 @@ def test_what_a_tool_worked_out_is_no_reasoning_to_keep(problem: str, reasoning:
 def test_success_memories_can_be_switched_off() -> None:
     answered = Answered()
     answered.answer("q1")
-    assert not [event for event in answered.learned(success_memories=False) if isinstance(event, MemoryAppended)]
+    assert not [event for event in answered.learned(success_memories=False) if isinstance(event, v.MemoryAppended)]
 
 
-def missed(answered: Answered, **changes: object) -> list[MemoryAppended]:
+def missed(answered: Answered, **changes: object) -> list[v.MemoryAppended]:
     events = answered.learned(cases=True, **changes)
-    return [event for event in events if isinstance(event, MemoryAppended) and event.outcome == "failure_memory"]
+    return [event for event in events if isinstance(event, v.MemoryAppended) and event.outcome == "failure_memory"]
 
 
 @pytest.mark.parametrize(("sees", "reasoning"), [("solutions", "so it is"), ("answers", "")])
@@ -232,7 +219,7 @@ def test_a_missed_question_is_a_case_at_once_with_what_a_teacher_may_see(sees: s
     assert [case.question_id for case in cases] == ["q2", "q3"]
     assert {(case.kind, case.answer, case.reasoning) for case in cases} == {("case", "1", reasoning)}
     assert {case.origin.saw for case in cases} == {sees}
-    ordinals = [event.ordinal for event in answered.learned(cases=True) if isinstance(event, MemoryAppended)]
+    ordinals = [event.ordinal for event in answered.learned(cases=True) if isinstance(event, v.MemoryAppended)]
     assert len(set(ordinals)) == len(ordinals) == 3
 
 

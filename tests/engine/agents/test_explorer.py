@@ -10,18 +10,7 @@ from mage_es.engine.commands import Explored, LearnFromEpisodes
 from mage_es.engine.config import Config
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    AnswerJudged,
-    Draft,
-    EdgeAdded,
-    EntitySeen,
-    IterationPlanned,
-    ObservationRecorded,
-    PatternAbstracted,
-    PhaseCompleted,
-    TaskContextOpened,
-)
+from mage_es.events import vocabulary as v
 from tests.engine.rules.episodes import stepped
 from tests.engine.rules.states import Built, setting_of
 
@@ -37,7 +26,7 @@ def setting(episodes: int = 3, seed: int = 1) -> Setting:
 def planned(*frontier: str) -> Built:
     built = Built()
     built.state.apply(
-        IterationPlanned(iteration=0, frontier=frontier, brief="", epoch=0, fresh=(), revisits=(), repeats=())
+        v.IterationPlanned(iteration=0, frontier=frontier, brief="", epoch=0, fresh=(), revisits=(), repeats=())
     )
     return built
 
@@ -61,7 +50,7 @@ def test_no_more_is_explored_than_there_is() -> None:
 
 def explored(built: Built, name: str, *, relations: Sequence[tuple[str, str, str]] = ()) -> Explored:
     """Put an episode into the state: it walks, then achieves `won`; `ore` and `hill` are seen."""
-    judged = AnswerJudged(
+    judged = v.AnswerJudged(
         iteration=0, purpose="explore", question_id=name, task_type="t", skill="goal", answer="won",
         score_micro=1_000_000, correct=True, strict=True, judge="rule",
     )  # fmt: skip
@@ -74,14 +63,14 @@ def explored(built: Built, name: str, *, relations: Sequence[tuple[str, str, str
     return Explored(question, [("ore", "material"), ("hill", "place")], relations)
 
 
-def learned(built: Built, *items: Explored, iteration: int = 0) -> list[Draft]:
+def learned(built: Built, *items: Explored, iteration: int = 0) -> list[v.Draft]:
     drafts = learn_from_episodes(setting_of(), built.state, LearnFromEpisodes(iteration, items))
     for draft in drafts:
         built.state.apply(draft.event)
     return drafts
 
 
-def kinds(drafts: Sequence[Draft]) -> Counter[str]:
+def kinds(drafts: Sequence[v.Draft]) -> Counter[str]:
     return Counter(type(draft.event).__name__ for draft in drafts)
 
 
@@ -120,8 +109,8 @@ def test_what_two_episodes_share_is_written_once() -> None:
     found = learned(built, *items)
     events = [draft.event for draft in found]
     assert kinds(found)["EntitySeen"] == 2 and kinds(found)["TaskContextOpened"] == 2
-    assert sum(isinstance(event, EdgeAdded) and event.kind == "relation" for event in events) == 1
-    assert [event.context_id for event in events if isinstance(event, TaskContextOpened)] == ["q1", "q2"]
+    assert sum(isinstance(event, v.EdgeAdded) and event.kind == "relation" for event in events) == 1
+    assert [event.context_id for event in events if isinstance(event, v.TaskContextOpened)] == ["q1", "q2"]
 
 
 def test_the_order_in_which_episodes_were_played_changes_nothing() -> None:
@@ -134,11 +123,11 @@ def test_the_order_in_which_episodes_were_played_changes_nothing() -> None:
 def test_the_phase_mark_comes_last_and_ordinals_tell_facts_apart() -> None:
     built = Built()
     found = learned(built, explored(built, "q1"))
-    assert isinstance(found[-1].event, PhaseCompleted)
+    assert isinstance(found[-1].event, v.PhaseCompleted)
     assert len({(type(d.event), d.event.subject, d.ordinal) for d in found}) == len(found)
     assert {d.phase for d in found} == {"explore"}
 
 
-@pytest.mark.parametrize("wanted", [EntitySeen, ObservationRecorded, PatternAbstracted, ActionRecipeHarvested])
+@pytest.mark.parametrize("wanted", [v.EntitySeen, v.ObservationRecorded, v.PatternAbstracted, v.ActionRecipeHarvested])
 def test_nothing_is_learned_from_no_episode(wanted: type) -> None:
     assert not any(isinstance(draft.event, wanted) for draft in learned(Built()))

@@ -11,14 +11,7 @@ from mage_es.engine.commands import PlanIteration
 from mage_es.engine.config import Config
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    EdgeAdded,
-    IterationPlanned,
-    MasteryUpdated,
-    SkillCreated,
-    TaskTypeCreated,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 from tests.kit.plain_events import plain
 from tests.paper_parts import PAPER_PARTS
@@ -30,22 +23,24 @@ def state() -> State:
     """Return a state with two skills to learn, one of them tried, and one mastered."""
     fresh = State()
     for skill, task_type in (("a", "t"), ("b: c", "u"), ("known", "v")):
-        fresh.apply(SkillCreated(skill=skill, mastery=0.0, prompt_template="", strategy="", description=f"To {skill}."))
-        fresh.apply(TaskTypeCreated(task_type=task_type, description=""))
-        fresh.apply(EdgeAdded(kind="resolves", source=f"skill/{skill}", target=f"task_type/{task_type}"))
+        fresh.apply(
+            v.SkillCreated(skill=skill, mastery=0.0, prompt_template="", strategy="", description=f"To {skill}.")
+        )
+        fresh.apply(v.TaskTypeCreated(task_type=task_type, description=""))
+        fresh.apply(v.EdgeAdded(kind="resolves", source=f"skill/{skill}", target=f"task_type/{task_type}"))
     for skill, after, right in (("a", 0.1, 1), ("known", 0.9, 9)):
         fresh.apply(
-            MasteryUpdated(
+            v.MasteryUpdated(
                 iteration=0, skill=skill, before=0.0, after=after, evidence=0.1, successes=right, failures=10 - right
             )
         )
     return fresh
 
 
-def planned(*briefs: tuple[str, str], readable: bool = True) -> IterationPlanned:
+def planned(*briefs: tuple[str, str], readable: bool = True) -> v.IterationPlanned:
     reply = NavigatorReply(briefs=tuple(ExplorationBrief(skill=skill, brief=brief) for skill, brief in briefs))
     event = plan(SETTING, state(), PlanIteration(1, reply if readable else None))[0].event
-    assert isinstance(event, IterationPlanned)
+    assert isinstance(event, v.IterationPlanned)
     return event
 
 
@@ -65,7 +60,7 @@ def test_the_guidance_tier_is_told_how_the_learner_stands_with_each_skill_of_the
 
 def test_a_skill_comes_with_its_failures_what_waits_for_it_and_its_last_brief() -> None:
     now = state()
-    now.apply(EdgeAdded(kind="prerequisite_of", source="skill/a", target="skill/b: c"))
+    now.apply(v.EdgeAdded(kind="prerequisite_of", source="skill/a", target="skill/b: c"))
     wrong = [
         Question(id=f"q{n}", benchmark="b", split="evolution", task_type="t", question=f"{n}?", gold="7", solution="no")
         for n in range(5)
@@ -82,7 +77,7 @@ def test_a_skill_comes_with_its_failures_what_waits_for_it_and_its_last_brief() 
 
 def test_a_skill_without_a_task_type_is_not_in_the_brief() -> None:
     now = state()
-    now.apply(SkillCreated(skill="umbrella", mastery=0.0, prompt_template="", strategy=""))
+    now.apply(v.SkillCreated(skill="umbrella", mastery=0.0, prompt_template="", strategy=""))
     brief, _ = navigator_brief(SETTING, now, 1, failed={}, last={})
     assert [standing.skill for standing in brief.frontier] == ["a", "b: c"]
 
@@ -110,7 +105,7 @@ def test_a_brief_is_no_longer_than_a_prompt_can_carry() -> None:
     assert len(briefs_of(planned(("a", "x" * 5000)))["a"]) == 400
 
 
-def plans(pool: int, evolution: str, *, count: int, wrong: str = "", **changes: Any) -> list[IterationPlanned]:
+def plans(pool: int, evolution: str, *, count: int, wrong: str = "", **changes: Any) -> list[v.IterationPlanned]:
     """Return the plans of some iterations, in each of which the questions in `wrong` are answered wrong."""
     setting = Setting(
         Config(benchmark="b", pool=pool, **{**PAPER_PARTS, **changes}), tuple(evolution), (), (), ("t", "u"), ""
@@ -118,7 +113,7 @@ def plans(pool: int, evolution: str, *, count: int, wrong: str = "", **changes: 
     now, found = state(), []
     for iteration in range(count):
         event = plan(setting, now, PlanIteration(iteration, None))[0].event
-        assert isinstance(event, IterationPlanned)
+        assert isinstance(event, v.IterationPlanned)
         found.append(event)
         now.apply(event)
         for name in (*event.fresh, *event.revisits):
@@ -126,8 +121,8 @@ def plans(pool: int, evolution: str, *, count: int, wrong: str = "", **changes: 
     return found
 
 
-def judged(iteration: int, question_id: str, *, correct: bool) -> AnswerJudged:
-    return plain(AnswerJudged, iteration=iteration, question_id=question_id, task_type="t", correct=correct)
+def judged(iteration: int, question_id: str, *, correct: bool) -> v.AnswerJudged:
+    return plain(v.AnswerJudged, iteration=iteration, question_id=question_id, task_type="t", correct=correct)
 
 
 @pytest.mark.paper("Algorithm 1, line 3")

@@ -10,29 +10,21 @@ from hypothesis import strategies as st
 from mage_es.engine.askings.columns import AskedFacts, Quoted, Uses
 from mage_es.engine.rules.probation import tosses_of
 from mage_es.engine.worth.effect import coin_of
+from mage_es.events import vocabulary as v
 from mage_es.events.segments.batches import batches_of
-from mage_es.events.vocabulary import (
-    AnswerCarried,
-    AnswerJudged,
-    BundleTrimmed,
-    EpisodeStepped,
-    Event,
-    QuestionPlanned,
-    Record,
-)
 from mage_es.projections.scores import Score
 from tests.engine.worth.test_effect import found, plan, verdict
 
 
-def recorded(events: Iterable[Event]) -> list[Record]:
+def recorded(events: Iterable[v.Event]) -> list[v.Record]:
     about = {"event_id": b"", "ts_us": 0, "run": "r", "iteration": 0, "phase": "evaluate", "ordinal": 0}
     return [
-        Record(seq=seq, commit=seq, causation=0, correlation="", event=event, **about)  # type: ignore[arg-type]
+        v.Record(seq=seq, commit=seq, causation=0, correlation="", event=event, **about)  # type: ignore[arg-type]
         for seq, event in enumerate(events, 1)
     ]
 
 
-def uses(events: Sequence[Event], names: str = "ab", *, cut: int = 0) -> Uses:
+def uses(events: Sequence[v.Event], names: str = "ab", *, cut: int = 0) -> Uses:
     """Count by columns, in two stretches."""
     asked, log = AskedFacts({name: row for row, name in enumerate(names)}), recorded(events)
     for stretch in (log[:cut], log[cut:]):
@@ -41,56 +33,56 @@ def uses(events: Sequence[Event], names: str = "ab", *, cut: int = 0) -> Uses:
     return asked.uses
 
 
-def used(events: Iterable[Event], name: str) -> Quoted:
+def used(events: Iterable[v.Event], name: str) -> Quoted:
     """Count event by event. An asking is numbered by its first plan or verdict."""
     asking, askings = dict[tuple[int, str, str], int](), 0
     sides: list[dict[int, None]] = [{}, {}, {}]
     right, carried = dict[int, bool](), set[int]()
     for event in events:
         about: Any = event
-        question = event.episode_id if isinstance(event, EpisodeStepped) else about.question_id
-        key = (about.iteration, "anchor" if isinstance(event, AnswerCarried) else about.purpose, question)
-        is_verdict = isinstance(event, AnswerJudged | AnswerCarried)
-        if isinstance(event, QuestionPlanned) or (is_verdict and key not in asking):
+        question = event.episode_id if isinstance(event, v.EpisodeStepped) else about.question_id
+        key = (about.iteration, "anchor" if isinstance(event, v.AnswerCarried) else about.purpose, question)
+        is_verdict = isinstance(event, v.AnswerJudged | v.AnswerCarried)
+        if isinstance(event, v.QuestionPlanned) or (is_verdict and key not in asking):
             asking[key], askings = askings, askings + 1
         if key not in asking:
             continue
         row = asking[key]
         match event:
-            case QuestionPlanned():
+            case v.QuestionPlanned():
                 others = (*event.principles, *event.action_recipes, event.tool_id, event.recipe_id)
                 tosses = [(is_out, hit.memory_id) for is_out, hit in tosses_of(event)]
                 shown = (*(hit.memory_id for hit in event.memories), *others)
                 left = [hit.memory_id for hit in event.left_out]
                 for side, names in zip(sides, (shown, [each for out, each in tosses if not out], left), strict=True):
                     side.update({row: None} if name in names else {})
-            case EpisodeStepped():
+            case v.EpisodeStepped():
                 sides[0].update({row: None} if name in event.memories else {})
-            case BundleTrimmed() if event.memory_id == name:
+            case v.BundleTrimmed() if event.memory_id == name:
                 sides[0].pop(row, None)
-            case AnswerJudged():
+            case v.AnswerJudged():
                 right[row] = event.correct
-            case AnswerCarried():
+            case v.AnswerCarried():
                 carried.add(row)
     kept = [sorted(row for row in side if row not in carried) for side in sides]
     scores = [Score(sum(right.get(row, False) for row in side), sum(row in right for row in side)) for side in kept]
     return Quoted(kept[0], *scores)
 
 
-def step(question: str, shown: str = "", number: int = 0) -> EpisodeStepped:
+def step(question: str, shown: str = "", number: int = 0) -> v.EpisodeStepped:
     happened = {"action": "", "parsed": True, "observation": "", "reward_micro": 0, "achievements": (), "done": False}
     about = {"iteration": 0, "purpose": "fresh", "episode_id": question, "step": number}
-    return EpisodeStepped(**about, **happened, memories=tuple(shown))  # type: ignore[arg-type]
+    return v.EpisodeStepped(**about, **happened, memories=tuple(shown))  # type: ignore[arg-type]
 
 
-def trim(question: str, name: str) -> BundleTrimmed:
+def trim(question: str, name: str) -> v.BundleTrimmed:
     about = {"iteration": 0, "purpose": "fresh", "question_id": question, "about": question}
-    return BundleTrimmed(**about, request_sha256="", memory_id=name, problem="")  # type: ignore[arg-type]
+    return v.BundleTrimmed(**about, request_sha256="", memory_id=name, problem="")  # type: ignore[arg-type]
 
 
-def carry(question: str, *, right: bool) -> AnswerCarried:
-    about = {name: "" for name in AnswerCarried.__struct_fields__}
-    return AnswerCarried(**{**about, "iteration": 0, "question_id": question, "correct": right})  # type: ignore[arg-type]
+def carry(question: str, *, right: bool) -> v.AnswerCarried:
+    about = {name: "" for name in v.AnswerCarried.__struct_fields__}
+    return v.AnswerCarried(**{**about, "iteration": 0, "question_id": question, "correct": right})  # type: ignore[arg-type]
 
 
 NAMES = st.sampled_from(["", "a", "b", "ab"])
@@ -108,7 +100,7 @@ EVENTS = st.one_of(
 
 
 @given(st.lists(EVENTS, max_size=16), st.integers(0, 16))
-def test_what_is_counted_by_columns_is_what_is_counted_event_by_event(events: list[Event], cut: int) -> None:
+def test_what_is_counted_by_columns_is_what_is_counted_event_by_event(events: list[v.Event], cut: int) -> None:
     counted = uses(events, cut=cut)
     expected = [used(events, name) for name in "ab"]
     assert [counted.of(name) for name in "ab"] == expected

@@ -17,24 +17,16 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
+from mage_es.events import vocabulary as v
 from mage_es.events.care.heads import kept_heads
 from mage_es.events.disk import Layout
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.signing.notes import Signer, make_key, read_signer
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    ExamClosed,
-    ExamOpened,
-    ModelCalled,
-    RunFinished,
-    RunRegistered,
-    SignerNamed,
-)
 from tests.engine.conftest import SMALL
 
 pytestmark = pytest.mark.slow
-REGISTERED = RunRegistered(metric="accuracy", questions=6, exams=1, seeds=(SMALL.seed,))
+REGISTERED = v.RunRegistered(metric="accuracy", questions=6, exams=1, seeds=(SMALL.seed,))
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +56,9 @@ def state(report: VerifyReport, beginning: str) -> str:
 
 def test_heads_are_signed_before_the_first_call_at_the_end_and_around_each_exam(run: Run, key: Signer) -> None:
     reader, sizes = LogReader(run.log_path), [head.checkpoint.size for head in kept_heads(run.log_path)]
-    first_call = next(seq for seq, _ in reader.numbered(ModelCalled))
-    turns = [next(seq for seq, _ in reader.numbered(each)) for each in (RunFinished, ExamOpened, ExamClosed)]
-    assert len(sizes) == 4 and reader.last(SignerNamed) == sizes[0] < first_call
+    first_call = next(seq for seq, _ in reader.numbered(v.ModelCalled))
+    turns = [next(seq for seq, _ in reader.numbered(each)) for each in (v.RunFinished, v.ExamOpened, v.ExamClosed)]
+    assert len(sizes) == 4 and reader.last(v.SignerNamed) == sizes[0] < first_call
     assert sizes[1:] == turns
     report = verify(run, keys=[str(key.verifier)])
     assert report.ok, [check for check in report.checks if not check.ok]
@@ -110,8 +102,8 @@ def test_an_exam_that_was_forged_after_it_was_signed_is_found(run: Run) -> None:
             event = record.event
             if type(event).__name__ == "SegmentSealed":
                 continue
-            if isinstance(event, ExamClosed):
-                event = ExamClosed(**{**{n: getattr(event, n) for n in event.__struct_fields__}, "correct": 6})
+            if isinstance(event, v.ExamClosed):
+                event = v.ExamClosed(**{**{n: getattr(event, n) for n in event.__struct_fields__}, "correct": 6})
             log.append([Draft(event=event, iteration=record.iteration, phase=record.phase, ordinal=record.ordinal)])
     Layout(path).heads.mkdir()
     for name, data in heads:
@@ -165,7 +157,7 @@ def test_a_receipt_of_an_exams_answer_is_checked_by_a_bare_interpreter_and_a_cha
     run: Run, key: Signer, tmp_path: Path
 ) -> None:
     [exam] = run.exams()
-    verdict = next(exam for exam in LogReader(exam.log_path).of(AnswerJudged))
+    verdict = next(exam for exam in LogReader(exam.log_path).of(v.AnswerJudged))
     found = receipt(run, verdict.question_id)
     assert [json.loads(each.leaf)["type"] for each in found.events] == ["exam.opened", "exam.closed"]
     own = [json.loads(each.leaf) for each in found.exam_events]
@@ -221,7 +213,7 @@ def test_what_checks_a_receipt_has_at_most_60_lines() -> None:
 def test_a_receipt_of_an_exam_and_of_a_question_that_was_learned_from(run: Run, tmp_path: Path) -> None:
     found = receipt(run, "1")
     assert [json.loads(each.leaf)["event"]["exam"] for each in found.events] == ["0001-latest"] * 2
-    learned = next(event for event in LogReader(run.log_path).of(AnswerJudged) if event.purpose == "fresh")
+    learned = next(event for event in LogReader(run.log_path).of(v.AnswerJudged) if event.purpose == "fresh")
     of_run = receipt(run, learned.question_id)
     assert not of_run.exam_events and len(of_run.events) >= 3
     assert bare(tmp_path, str(written(of_run, tmp_path / "receipt.json"))).returncode == 0
@@ -230,7 +222,7 @@ def test_a_receipt_of_an_exam_and_of_a_question_that_was_learned_from(run: Run, 
 def test_what_has_no_receipt_is_refused_with_the_reason(run: Run, evolved_once: Run, key: Signer) -> None:
     with pytest.raises(UsageError, match="is neither a question that small asked nor an exam"):
         receipt(run, "nothing")
-    learned = next(iter(LogReader(evolved_once.log_path).of(AnswerJudged)))
+    learned = next(iter(LogReader(evolved_once.log_path).of(v.AnswerJudged)))
     with pytest.raises(UsageError, match="No signed head covers event"):
         receipt(evolved_once, learned.question_id)
 
@@ -248,8 +240,8 @@ def registered(run: Run) -> str:
 
 def test_what_was_registered_is_recorded_before_the_first_call_and_each_deviation_is_told(run: Run) -> None:
     reader = LogReader(run.log_path)
-    [(at, told)] = reader.numbered(RunRegistered)
-    assert told == REGISTERED and at < next(seq for seq, _ in reader.numbered(ModelCalled))
+    [(at, told)] = reader.numbered(v.RunRegistered)
+    assert told == REGISTERED and at < next(seq for seq, _ in reader.numbered(v.ModelCalled))
     assert "DEVIATES" not in registered(run)
     examine(run, questions=7)
     assert "2 exams of the last state were taken, not 1" in registered(run)

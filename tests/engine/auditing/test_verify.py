@@ -13,28 +13,18 @@ from mage_es.engine.histories.bisect import bisect
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.exam import examine
+from mage_es.events import vocabulary as v
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    Digest,
-    Draft,
-    Event,
-    IterationClosed,
-    MemoryAppended,
-    ModelCalled,
-    Record,
-    SegmentSealed,
-    SplitCommitted,
-)
 
 
-def forged(source: Path, target: Path, change: Callable[[Record], Event]) -> None:
+def forged(source: Path, target: Path, change: Callable[[v.Record], v.Event]) -> None:
     """Write a log anew, sound in every byte, with its events changed."""
     reader = LogReader(source)
     with Log.create(target, run=reader.run, clock=clock) as log:
         for record in reader.records():
-            if not isinstance(record.event, SegmentSealed):
+            if not isinstance(record.event, v.SegmentSealed):
                 kept = {name: getattr(record, name) for name in ("iteration", "phase", "ordinal", "correlation")}
-                log.append([Draft(event=change(record), **kept)])
+                log.append([v.Draft(event=change(record), **kept)])
 
 
 def checks(run: Run) -> dict[str, tuple[bool, str]]:
@@ -82,7 +72,7 @@ def test_an_altered_gold_answer_is_named_and_hides_no_other_check(examined: Run)
 def test_the_replies_to_believe_are_those_of_the_run_of_its_exams_and_to_what_was_asked_again(examined: Run) -> None:
     def calls() -> tuple[int, ...]:
         parts = (examined, *examined.exams(), examined.reasked)
-        return tuple(sum(1 for _ in LogReader(part.log_path).of(ModelCalled)) if part.events else 0 for part in parts)
+        return tuple(sum(1 for _ in LogReader(part.log_path).of(v.ModelCalled)) if part.events else 0 for part in parts)
 
     names = [question.id for question in LogReader(examined.log_path).questions()[0]]
     for name in names[:2]:
@@ -95,10 +85,12 @@ def test_the_replies_to_believe_are_those_of_the_run_of_its_exams_and_to_what_wa
 
 
 def test_a_changed_digest_is_named_with_its_iteration_and_projection(small_run: Run, tmp_path: Path) -> None:
-    def change(record: Record) -> Event:
+    def change(record: v.Record) -> v.Event:
         event = record.event
-        if isinstance(event, IterationClosed) and event.iteration == 1:
-            bent = [Digest(projection="slots", value="0" * 64) if d.projection == "slots" else d for d in event.digests]
+        if isinstance(event, v.IterationClosed) and event.iteration == 1:
+            bent = [
+                v.Digest(projection="slots", value="0" * 64) if d.projection == "slots" else d for d in event.digests
+            ]
             return msgspec.structs.replace(event, digests=tuple(bent))
         return event
 
@@ -111,8 +103,8 @@ def test_a_changed_digest_is_named_with_its_iteration_and_projection(small_run: 
 def test_a_memory_of_a_question_outside_the_evolution_split_is_a_leak(small_run: Run, tmp_path: Path) -> None:
     changed = []
 
-    def change(record: Record) -> Event:
-        if isinstance(record.event, MemoryAppended) and record.event.question and not changed:
+    def change(record: v.Record) -> v.Event:
+        if isinstance(record.event, v.MemoryAppended) and record.event.question and not changed:
             changed.append(record.seq)
             return msgspec.structs.replace(record.event, question="A question from nowhere?")
         return record.event
@@ -126,8 +118,8 @@ def test_a_memory_of_a_question_outside_the_evolution_split_is_a_leak(small_run:
 def test_splits_that_share_a_question_are_found(small_run: Run, tmp_path: Path) -> None:
     seen: list[str] = []
 
-    def change(record: Record) -> Event:
-        if isinstance(record.event, SplitCommitted):
+    def change(record: v.Record) -> v.Event:
+        if isinstance(record.event, v.SplitCommitted):
             hashes = (*record.event.question_hashes, *seen[:1])
             seen.append(record.event.question_hashes[0])
             return msgspec.structs.replace(record.event, question_hashes=hashes)

@@ -8,27 +8,13 @@ import pytest
 
 from mage_es.engine.exports.otel.spans import RECORDS, SEARCH_MEMORY, TraceSpan, TraceVerdict, traced
 from mage_es.engine.run.directory import Run
+from mage_es.events import vocabulary as v
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    CallFailed,
-    Draft,
-    Event,
-    FeedbackGiven,
-    InferenceClosed,
-    InferenceOpened,
-    ModelCalled,
-    PhaseCompleted,
-    QuestionPlanned,
-    Retrieved,
-    ToolRan,
-)
 from tests.golden.generate import golden
 
 LOGS = [folder / kind for folder in golden() for kind in ("log", "run")]
 SECOND = 1_000_000
-PLAN = QuestionPlanned(
+PLAN = v.QuestionPlanned(
     iteration=0,
     purpose="fresh",
     question_id="q1",
@@ -38,7 +24,7 @@ PLAN = QuestionPlanned(
     search_probability=1.0,
     routing_arm="cot",
     routing_probability=1.0,
-    memories=(Retrieved(memory_id="m1", similarity=0.9), Retrieved(memory_id="m2", similarity=0.5)),
+    memories=(v.Retrieved(memory_id="m1", similarity=0.9), v.Retrieved(memory_id="m2", similarity=0.5)),
     principles=("p1",),
     template="answer_cot",
     prompt_sha256="",
@@ -54,11 +40,13 @@ CALL = {
     "request_sha256": "",
     "model": "openai/org/small?base_url=http://localhost:8000/v1&thinking=off",
 }
-REPLY = ModelCalled(
+REPLY = v.ModelCalled(
     **CALL, text="7", stop_reason="end", input_tokens=11, output_tokens=4, cached_tokens=8, latency_us=SECOND
 )
-FAULT = CallFailed(**CALL, tries=0, fault="busy", status=429, problem="slow down, Ann", final=False, latency_us=SECOND)
-VERDICT = AnswerJudged(
+FAULT = v.CallFailed(
+    **CALL, tries=0, fault="busy", status=429, problem="slow down, Ann", final=False, latency_us=SECOND
+)
+VERDICT = v.AnswerJudged(
     iteration=0,
     purpose="fresh",
     question_id="q1",
@@ -72,13 +60,13 @@ VERDICT = AnswerJudged(
 )
 
 
-def spans_of(folder: Path, *events: Event, begun: int = 99) -> list[TraceSpan | TraceVerdict]:
+def spans_of(folder: Path, *events: v.Event, begun: int = 99) -> list[TraceSpan | TraceVerdict]:
     """Return the spans of a log that was begun at a second, and has an event in each that follows; the first is the
     cause of all others."""
     now = iter(range(begun * SECOND, 10_000 * SECOND, SECOND))
     with Log.create(folder / "log", run="mine", clock=lambda: next(now)) as log:
         for place, event in enumerate(events):
-            log.append([Draft(event=event, iteration=0, phase="evaluate", ordinal=place, causation=min(place, 1))])
+            log.append([v.Draft(event=event, iteration=0, phase="evaluate", ordinal=place, causation=min(place, 1))])
     reader = LogReader(folder / "log")
     return list(traced(reader.log_id, reader.run, reader.records()))
 
@@ -93,7 +81,7 @@ def test_each_call_has_one_span_and_each_span_is_below_one_of_its_trace(path: Pa
     reader = LogReader(path)
     found = list(traced(reader.log_id, reader.run, reader.records()))
     spans = [each for each in found if isinstance(each, TraceSpan)]
-    calls = [call for call in reader.of(ModelCalled, CallFailed) if isinstance(call, ModelCalled) or call.final]
+    calls = [call for call in reader.of(v.ModelCalled, v.CallFailed) if isinstance(call, v.ModelCalled) or call.final]
     assert sum("mage_es.tier" in span.attributes for span in spans) == len(calls)
     places = Counter((span.trace_id, span.span_id) for span in spans)
     assert set(places.values()) <= {1}
@@ -153,8 +141,8 @@ def test_a_call_that_was_retried_is_one_span_from_its_first_attempt_on(tmp_path:
 
 
 def test_a_call_that_failed_for_good_is_an_error_and_so_is_its_question(tmp_path: Path) -> None:
-    final = CallFailed(**{**CALL, "attempt": 0}, tries=0, fault="timeout", status=0, problem="Ann", final=True)
-    lost = AnswerUnanswered(
+    final = v.CallFailed(**{**CALL, "attempt": 0}, tries=0, fault="timeout", status=0, problem="Ann", final=True)
+    lost = v.AnswerUnanswered(
         iteration=0, purpose="fresh", question_id="q1", task_type="ages", skill="adding", problem="Ann"
     )
     found = spans_of(tmp_path, PLAN, final, lost)
@@ -164,7 +152,7 @@ def test_a_call_that_failed_for_good_is_an_error_and_so_is_its_question(tmp_path
 
 
 def test_a_tool_is_below_its_question_and_its_fault_is_an_error(tmp_path: Path) -> None:
-    ran = ToolRan(
+    ran = v.ToolRan(
         iteration=0, purpose="fresh", question_id="q1", tool_id="t", arguments="{}", result="", problem="no a"
     )
     found = spans_of(tmp_path, PLAN, ran, REPLY, VERDICT)
@@ -174,7 +162,7 @@ def test_a_tool_is_below_its_question_and_its_fault_is_an_error(tmp_path: Path) 
 
 def test_a_question_that_was_cut_off_keeps_its_calls_and_one_that_was_not_asked_has_no_span(tmp_path: Path) -> None:
     assert only(spans_of(tmp_path, PLAN, REPLY), "invoke_agent").end_us == 101 * SECOND
-    done = PhaseCompleted(iteration=0, phase="evaluate")
+    done = v.PhaseCompleted(iteration=0, phase="evaluate")
     assert not spans_of(tmp_path / "unasked", PLAN) and not spans_of(tmp_path / "passed", PLAN, done)
 
 
@@ -191,7 +179,7 @@ def test_a_call_about_no_question_is_below_its_phase(small_run: Run) -> None:
 
 
 def test_a_request_to_a_served_run_is_a_trace_and_feedback_its_verdict(tmp_path: Path) -> None:
-    opened = InferenceOpened(
+    opened = v.InferenceOpened(
         inference="inf-1-1",
         session="s",
         key="ann",
@@ -210,7 +198,7 @@ def test_a_request_to_a_served_run_is_a_trace_and_feedback_its_verdict(tmp_path:
         turns=0,
         question="Ann?",
     )
-    closed = InferenceClosed(
+    closed = v.InferenceClosed(
         inference="inf-1-1",
         outcome="answered",
         status=529,
@@ -223,7 +211,7 @@ def test_a_request_to_a_served_run_is_a_trace_and_feedback_its_verdict(tmp_path:
         reply="Ann!",
         reply_id="msg_1",
     )
-    said = FeedbackGiven(
+    said = v.FeedbackGiven(
         feedback="f",
         inference="inf-1-1",
         session="s",

@@ -26,18 +26,9 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.runs import summarise
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    Event,
-    MemoryAppended,
-    MemoryQuarantined,
-    ModelCalled,
-    ProbationCounted,
-    QuestionPlanned,
-    RunMerged,
-    SplitCommitted,
-)
 from mage_es.projections.fold import State
 from tests.engine.forgery import forged, instead
 
@@ -114,7 +105,7 @@ def test_it_has_the_memories_of_both_and_says_how_many(halves: tuple[Run, Run], 
 
 def test_it_calls_no_model_and_is_finished(merged: Run) -> None:
     summary = summarise(merged)
-    assert summary.state == "finished" and not list(LogReader(merged.log_path).of(ModelCalled))
+    assert summary.state == "finished" and not list(LogReader(merged.log_path).of(v.ModelCalled))
     assert summary.parent and summary.parent.run_id == "one + two" and summary.parent.calls > 0
 
 
@@ -170,12 +161,12 @@ def test_it_is_examined_and_served(merged: Run, tmp_path: Path) -> None:
     assert len(served.state.memory) == len(ids(run)) and verify(served.run).ok
 
 
-def exam_plans(run: Run) -> list[QuestionPlanned]:
+def exam_plans(run: Run) -> list[v.QuestionPlanned]:
     [exam] = run.exams()
-    return list(LogReader(exam.log_path).of(QuestionPlanned))
+    return list(LogReader(exam.log_path).of(v.QuestionPlanned))
 
 
-def shown(plan: QuestionPlanned) -> list[str]:
+def shown(plan: v.QuestionPlanned) -> list[str]:
     return [hit.memory_id for hit in plan.memories]
 
 
@@ -192,8 +183,8 @@ def goes_on(run: Run, folder: Path, iterations: int, **changes: object) -> Run:
     return Run("on", folder / "on")
 
 
-def fresh(run: Run) -> list[QuestionPlanned]:
-    return [plan for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "fresh"]
+def fresh(run: Run) -> list[v.QuestionPlanned]:
+    return [plan for plan in LogReader(run.log_path).of(v.QuestionPlanned) if plan.purpose == "fresh"]
 
 
 def test_where_learning_goes_on_a_coin_is_tossed_for_what_was_brought(merged: Run, tmp_path: Path) -> None:
@@ -202,14 +193,14 @@ def test_where_learning_goes_on_a_coin_is_tossed_for_what_was_brought(merged: Ru
     assert {hit.coin for hit in hits} == {PROBATION} and {hit.memory_id for hit in hits} <= brought
     out = [hit for plan in fresh(child) for hit in plan.left_out]
     assert 0 < len(out) < len(hits) / 2
-    others = [plan for plan in LogReader(child.log_path).of(QuestionPlanned) if plan.purpose in ("anchor", "bare")]
+    others = [plan for plan in LogReader(child.log_path).of(v.QuestionPlanned) if plan.purpose in ("anchor", "bare")]
     assert others and not any(plan.left_out for plan in others)
     assert verify(child).ok, verify(child)
 
 
 def test_the_probation_of_a_run_is_over_when_its_memories_do_no_harm(merged: Run, tmp_path: Path) -> None:
     child = goes_on(merged, tmp_path, 3, bundle=8)  # more memories in a prompt, more tosses
-    counts = list(LogReader(child.log_path).of(ProbationCounted))
+    counts = list(LogReader(child.log_path).of(v.ProbationCounted))
     last = {count.parent: count for count in counts}
     assert last.keys() == {"one", "two"} and any(count.is_over for count in last.values())
     for count in counts:
@@ -217,7 +208,7 @@ def test_the_probation_of_a_run_is_over_when_its_memories_do_no_harm(merged: Run
         with_it, without = count.shown_right * count.left_out, count.left_out_right * count.shown
         assert count.is_over == (is_enough and with_it >= without)
     over = {name for name, count in last.items() if count.is_over}
-    names = {mark.parent: set(mark.memory_ids) for mark in LogReader(child.log_path).of(RunMerged)}
+    names = {mark.parent: set(mark.memory_ids) for mark in LogReader(child.log_path).of(v.RunMerged)}
     now = state(child).probation
     assert all((name in now) == (parent not in over) for parent, each in names.items() for name in each)
     ended = {count.parent: count.iteration for count in counts if count.is_over}
@@ -232,7 +223,7 @@ def test_a_coin_of_the_runs_own_that_leaves_out_more_is_tossed_instead(merged: R
 
 
 def guarded_of(*runs: Run) -> list[Guarded]:
-    return [Guarded(LogReader(run.log_path).of(SplitCommitted)) for run in runs]
+    return [Guarded(LogReader(run.log_path).of(v.SplitCommitted)) for run in runs]
 
 
 @pytest.mark.slow
@@ -241,16 +232,16 @@ def test_nothing_that_either_keeps_back_comes_along(overlapping: tuple[Run, Run]
     run, guards = made(report), guarded_of(*overlapping)
     left = [each.left_out.get("question", 0) for each in report.parents]
     assert sum(left) > 0 and report.memories > 0
-    for event in LogReader(run.log_path).of(MemoryAppended):
+    for event in LogReader(run.log_path).of(v.MemoryAppended):
         assert not any(guard.likeness(texts_of(event)).is_leak for guard in guards)
     for parent, told, theirs in zip(overlapping, report.parents, reversed(guards), strict=True):
-        learned = LogReader(parent.log_path).of(MemoryAppended)
+        learned = LogReader(parent.log_path).of(v.MemoryAppended)
         leaks = {event.memory_id for event in learned if theirs.likeness(texts_of(event)).is_leak}
         assert told.left_out.get("question", 0) >= len(leaks) and not leaks & ids(run)
         assert told.taken + sum(told.left_out.values()) == len(ids(parent))
-    splits = {split.split: set(split.question_hashes) for split in LogReader(run.log_path).of(SplitCommitted)}
+    splits = {split.split: set(split.question_hashes) for split in LogReader(run.log_path).of(v.SplitCommitted)}
     for parent in overlapping:
-        for split in LogReader(parent.log_path).of(SplitCommitted):
+        for split in LogReader(parent.log_path).of(v.SplitCommitted):
             if split.split != "evolution":
                 assert not splits["evolution"] & set(split.question_hashes)
     assert verify(run).ok, verify(run)
@@ -259,12 +250,12 @@ def test_nothing_that_either_keeps_back_comes_along(overlapping: tuple[Run, Run]
 def test_a_memory_that_quotes_what_the_other_holds_out_stays_behind_and_the_question_is_examined(
     halves: tuple[Run, Run], tmp_path: Path
 ) -> None:
-    [held] = [split for split in LogReader(halves[0].log_path).of(SplitCommitted) if split.split == "held_out"]
+    [held] = [split for split in LogReader(halves[0].log_path).of(v.SplitCommitted) if split.split == "held_out"]
     text = next(row["question"] for row in rows(0, 40) if question_hash(normalise(row["question"])) in hashes_of(held))
     quoting = evolved(tmp_path, "quoting", [{**row, "solution": text} for row in rows(40, 60)], iterations=1)
     report = merge(halves[0], quoting, runs_dir=tmp_path)
     assert report.parents[1].taken == 0 < report.parents[1].left_out["question"]
-    [now] = [split for split in LogReader(made(report).log_path).of(SplitCommitted) if split.split == "held_out"]
+    [now] = [split for split in LogReader(made(report).log_path).of(v.SplitCommitted) if split.split == "held_out"]
     assert question_hash(normalise(text)) in hashes_of(now) and verify(made(report)).ok
 
 
@@ -272,7 +263,7 @@ def test_what_was_made_of_an_answer_that_the_other_keeps_back_stays_behind(
     overlapping: tuple[Run, Run], tmp_path: Path
 ) -> None:
     report = merge(*overlapping, runs_dir=tmp_path)
-    marks = {mark.parent: mark for mark in LogReader(made(report).log_path).of(RunMerged)}
+    marks = {mark.parent: mark for mark in LogReader(made(report).log_path).of(v.RunMerged)}
     assert sum(each.left_out.get("origin", 0) for each in report.parents) > 0
     must = set[str]()
     for run, theirs in zip(overlapping, reversed(guarded_of(*overlapping)), strict=True):
@@ -281,8 +272,8 @@ def test_what_was_made_of_an_answer_that_the_other_keeps_back_stays_behind(
         requests = Requests(reader)
         briefs = {
             record.fact_id.hex(): requests.request(record.event.sent)
-            for record in reader.records({ModelCalled})
-            if isinstance(record.event, ModelCalled) and record.event.tier == "guidance"
+            for record in reader.records({v.ModelCalled})
+            if isinstance(record.event, v.ModelCalled) and record.event.tier == "guidance"
         }
         of_kept = {name for name, brief in briefs.items() if brief and any(text in brief.text for text in kept)}
         is_out = (row.question in kept or not of_kept.isdisjoint(row.origin.facts) for row in learned)
@@ -291,7 +282,7 @@ def test_what_was_made_of_an_answer_that_the_other_keeps_back_stays_behind(
 
 
 def test_a_memory_tells_who_brought_it(merged: Run, tmp_path: Path) -> None:
-    marks = {mark.parent: mark for mark in LogReader(merged.log_path).of(RunMerged)}
+    marks = {mark.parent: mark for mark in LogReader(merged.log_path).of(v.RunMerged)}
     report = memory(merged, marks["two"].memory_ids[0], at="latest")
     assert report.origin[0].startswith("Learned in the run two or one that it continues (")
     assert report.history == ("Brought by two (event 4); probation not begun",) or report.history == (
@@ -308,7 +299,7 @@ def test_what_was_quarantined_in_one_run_stays_so(halves: tuple[Run, Run], tmp_p
     curate(one, name, action="quarantine", reason="it misleads", by="ann")
     run = made(merge(one, halves[1], runs_dir=tmp_path))
     assert state(run).memory.status_of(name) == "quarantined"
-    assert [event.reason for event in LogReader(run.log_path).of(MemoryQuarantined)] == ["it misleads"]
+    assert [event.reason for event in LogReader(run.log_path).of(v.MemoryQuarantined)] == ["it misleads"]
 
 
 @pytest.mark.slow
@@ -326,14 +317,14 @@ def test_either_parent_is_found_again_and_another_run_is_not(
 def test_a_memory_that_a_merge_left_out_in_silence_is_missed(
     halves: tuple[Run, Run], merged: Run, tmp_path: Path
 ) -> None:
-    def bent(event: Event) -> Event:
-        assert isinstance(event, RunMerged)
+    def bent(event: v.Event) -> v.Event:
+        assert isinstance(event, v.RunMerged)
         return msgspec.structs.replace(event, memory_ids=event.memory_ids[1:])
 
     run = copied(merged, tmp_path)
     shutil.rmtree(run.log_path)
-    forged(merged.log_path, run.log_path, instead(RunMerged, bent))
-    parent = next(half for half in halves if half.id == next(LogReader(run.log_path).of(RunMerged)).parent)
+    forged(merged.log_path, run.log_path, instead(v.RunMerged, bent))
+    parent = next(half for half in halves if half.id == next(LogReader(run.log_path).of(v.RunMerged)).parent)
     [check] = [each for each in verify(run, parent=parent).checks if each.name == "parent"]
     assert not check.ok and "is not told" in check.detail
     assert last_inherited(LogReader(run.log_path)) == last_inherited(LogReader(merged.log_path))

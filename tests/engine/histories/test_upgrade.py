@@ -28,28 +28,15 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    BanditUpdated,
-    BenefitDecided,
-    Event,
-    IterationClosed,
-    MemoryQuarantined,
-    MemorySuperseded,
-    ModelCalled,
-    QuestionPlanned,
-    RecallCompared,
-    Record,
-    SplitCommitted,
-)
 from mage_es.projections.fold import State
 from tests.engine.forgery import forged
 from tests.engine.study.test_ring import THINGS, Imitator
 
 pytestmark = pytest.mark.slow
-E = TypeVar("E", bound=Event)
+E = TypeVar("E", bound=v.Event)
 
 
 class Successor(Imitator):
@@ -146,8 +133,8 @@ def own_events(run: Run, kind: type[E]) -> list[E]:
     return list(reader.of(kind, since=last_inherited(reader) + 1))
 
 
-def own(parent: Run, report: UpgradeReport, purpose: str) -> list[AnswerJudged]:
-    return [each for each in own_events(child_of(parent, report.run_id), AnswerJudged) if each.purpose == purpose]
+def own(parent: Run, report: UpgradeReport, purpose: str) -> list[v.AnswerJudged]:
+    return [each for each in own_events(child_of(parent, report.run_id), v.AnswerJudged) if each.purpose == purpose]
 
 
 def state(run: Run) -> State:
@@ -160,9 +147,9 @@ def test_recorded_questions_and_anchors_are_asked_twice_and_the_old_run_is_only_
     old, report, _ = upgraded
     child = child_of(old, "old-on-successor")
     assert (report.run_id, report.parent, report.learner) == (child.id, "old", "test/imitator")
-    asked = [(each.question_id, each.is_bare) for each in own_events(child, QuestionPlanned)]
+    asked = [(each.question_id, each.is_bare) for each in own_events(child, v.QuestionPlanned)]
     assert len(asked) == len(set(asked)) == 2 * (8 + 6)
-    known = {each.question_id for each in LogReader(old.log_path).of(AnswerJudged) if each.purpose == "fresh"}
+    known = {each.question_id for each in LogReader(old.log_path).of(v.AnswerJudged) if each.purpose == "fresh"}
     assert len({name for name, _ in asked} & known) == 8
     assert LogReader(old.log_path).head == LogReader(begun.log_path).head
     assert verify(child).ok, verify(child)
@@ -191,9 +178,9 @@ def test_the_gate_goes_by_recorded_questions_as_by_anchors(upgraded: Upgraded, t
     assert report.benefit[-1].pairs == 8 + 6
     child, again = child_of(old, report.run_id), {each.question_id for each in own(old, report, "fresh")}
 
-    def turned(record: Record) -> Event:
+    def turned(record: v.Record) -> v.Event:
         event = record.event
-        if isinstance(event, AnswerJudged) and event.purpose == "bare" and event.question_id in again:
+        if isinstance(event, v.AnswerJudged) and event.purpose == "bare" and event.question_id in again:
             return msgspec.structs.replace(event, correct=not event.correct)
         return event
 
@@ -214,15 +201,15 @@ def test_what_measured_the_old_model_is_not_inherited(old: Run) -> None:
     assert sum(each.answered for each in records) == len(answered) < sum(each.questions for each in records) == 8
 
 
-def measured(run: Run, until: int | None = None) -> list[Event]:
-    return list(LogReader(run.log_path).of(BenefitDecided, RecallCompared, BanditUpdated, until=until))
+def measured(run: Run, until: int | None = None) -> list[v.Event]:
+    return list(LogReader(run.log_path).of(v.BenefitDecided, v.RecallCompared, v.BanditUpdated, until=until))
 
 
 def test_it_asks_as_clients_are_served_and_never_with_a_questions_own_case(old: Run) -> None:
     config = msgspec.structs.replace(config_of(old), revisit_self="include", coin=0.5, bandits=True)
     report = upgrade(old, execution=Successor(), sample=8, config=config)
     child = child_of(old, report.run_id)
-    memory, plans = state(child).memory, own_events(child, QuestionPlanned)
+    memory, plans = state(child).memory, own_events(child, v.QuestionPlanned)
     assert {plan.coin for plan in plans} == {0.0} and {plan.search_probability for plan in plans} == {1.0}
     shown = [(plan.question_id, memory.row(hit.memory_id).question_id) for plan in plans for hit in plan.memories]
     assert shown and all(asked != made_of for asked, made_of in shown)
@@ -267,7 +254,7 @@ def test_cases_in_the_old_models_words_go_out_of_use_where_they_harm(told: Run, 
     assert rows and {row.status for row in rows} == {"quarantined"}
     # The anchors were asked when these were out of use, and so was the exam.
     assert [each.correct for each in report.standings] == [6, 6]
-    assert all("in another model's words" in each.reason.casefold() for each in own_events(child, MemoryQuarantined))
+    assert all("in another model's words" in each.reason.casefold() for each in own_events(child, v.MemoryQuarantined))
     assert verify(child).ok, verify(child)
 
 
@@ -276,13 +263,13 @@ def test_what_the_new_model_solves_is_from_then_on_told_in_its_own_words(told: R
     report = upgrade(run, execution=Clerk("test/new"), sample=6)
     child = child_of(run, report.run_id)
     memory = state(child).memory
-    replaced = own_events(child, MemorySuperseded)
+    replaced = own_events(child, v.MemorySuperseded)
     assert len(replaced) == 6
     for each in replaced:
         before, after = memory.row(each.memory_id), memory.row(each.by)
         assert (before.origin.writer, after.origin.writer) == ("test/old", "test/new")
         assert before.question_id == after.question_id and after.status == "active"
-    assert not own_events(child, MemoryQuarantined) and verify(child).ok
+    assert not own_events(child, v.MemoryQuarantined) and verify(child).ok
 
 
 def test_verify_finds_a_log_in_which_what_the_record_condemns_stays_in_use(told: Run, tmp_path: Path) -> None:
@@ -291,8 +278,8 @@ def test_verify_finds_a_log_in_which_what_the_record_condemns_stays_in_use(told:
 
     child = child_of(run, report.run_id)
 
-    def spared(record: Record) -> list[Event]:
-        return [] if isinstance(record.event, MemoryQuarantined) else [record.event]
+    def spared(record: v.Record) -> list[v.Event]:
+        return [] if isinstance(record.event, v.MemoryQuarantined) else [record.event]
 
     forged(child.log_path, tmp_path / "forged", spared)
     [sound], [unsound] = (
@@ -372,7 +359,7 @@ def paused(learner: Imitator, until: int) -> Runtime:
 
 
 def digests(run: Run) -> object:
-    return [event.digests for event in LogReader(run.log_path).of(IterationClosed)]
+    return [event.digests for event in LogReader(run.log_path).of(v.IterationClosed)]
 
 
 def test_a_budget_is_one_for_the_re_proof_and_the_exams(old: Run) -> None:
@@ -394,7 +381,7 @@ def test_resume_takes_the_re_proof_to_its_end_without_a_guidance_model(small_run
         upgrade(run, execution="builtin/copier", sample=4, config=config, runtime=few)
     child = child_of(run, "small-on-copier")
     assert resume(child, runtime=enough).state == "finished"
-    assert {call.tier for call in own_events(child, ModelCalled)} == {"execution"}
+    assert {call.tier for call in own_events(child, v.ModelCalled)} == {"execution"}
 
 
 def test_without_an_exam_of_the_old_run_it_says_how_to_learn_what_is_kept(told: Run, tmp_path: Path) -> None:
@@ -434,7 +421,7 @@ def test_the_control_bare_shows_nothing_that_was_learned(old: Run) -> None:
 
 
 def test_an_anchor_that_got_no_second_answer_is_said_to_be_stale(old: Run) -> None:
-    anchors = next(each for each in LogReader(old.log_path).of(SplitCommitted) if each.split == "anchors")
+    anchors = next(each for each in LogReader(old.log_path).of(v.SplitCommitted) if each.split == "anchors")
     texts = {each.id: each.question for each in LogReader(old.log_path).questions()[0]}
     refused = next(texts[name] for name in texts if question_hash(normalise(texts[name])) in anchors.question_hashes)
 

@@ -15,17 +15,9 @@ from mage_es.engine.histories.effect import effect
 from mage_es.engine.histories.what_if import WhatIfAnswers, WhatIfReport, what_if
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import first_iteration
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    BenefitDecided,
-    GuardDecided,
-    MemoryAppended,
-    ModelCalled,
-    QuestionPlanned,
-    QuestionsReasked,
-)
 from tests.engine.conftest import SMALL, begin
 
 WIDE = msgspec.structs.replace(SMALL, seed=3, iterations=3, pool=60, anchors=20, guard="off", exploration=0.5)
@@ -60,25 +52,25 @@ def answers(report: WhatIfReport) -> WhatIfAnswers:
     return report.answers
 
 
-def evaluated(run: Run) -> list[tuple[QuestionPlanned, bool]]:
+def evaluated(run: Run) -> list[tuple[v.QuestionPlanned, bool]]:
     """Return what EVALUATE asked, and whether the answer was right."""
     reader = LogReader(run.log_path)
-    found = dict[tuple[int, str], QuestionPlanned]()
+    found = dict[tuple[int, str], v.QuestionPlanned]()
     answered = []
-    for record in reader.records({QuestionPlanned, AnswerJudged}):
+    for record in reader.records({v.QuestionPlanned, v.AnswerJudged}):
         event = record.event
-        if record.phase == "evaluate" and isinstance(event, QuestionPlanned):
+        if record.phase == "evaluate" and isinstance(event, v.QuestionPlanned):
             found[event.iteration, event.question_id] = event
-        elif record.phase == "evaluate" and isinstance(event, AnswerJudged):
+        elif record.phase == "evaluate" and isinstance(event, v.AnswerJudged):
             answered.append((found[event.iteration, event.question_id], event.correct))
     return answered
 
 
 def asked(run: Run, iterations: int) -> list[tuple[int, str, str]]:
     """Return the prompts of the first iterations' questions."""
-    plans = LogReader(run.log_path).records({QuestionPlanned})
+    plans = LogReader(run.log_path).records({v.QuestionPlanned})
     found = [each.event for each in plans if each.phase == "evaluate" and each.iteration < iterations]
-    return [(e.iteration, e.question_id, e.prompt_sha256) for e in found if isinstance(e, QuestionPlanned)]
+    return [(e.iteration, e.question_id, e.prompt_sha256) for e in found if isinstance(e, v.QuestionPlanned)]
 
 
 # ------------------------------------------------------------ guard and gate
@@ -94,7 +86,7 @@ def test_another_guard_decides_what_it_does_in_a_run_that_has_it(
     found = what_if(run, **settings).guard
     assert found is not None and found.verdicts
     other = start(tmp_path / "other", msgspec.structs.replace(SMALL, **settings))
-    decided = [(each.iteration, each.verdict) for each in LogReader(other.log_path).of(GuardDecided)]
+    decided = [(each.iteration, each.verdict) for each in LogReader(other.log_path).of(v.GuardDecided)]
     assert [(each.iteration, each.verdict) for each in found.verdicts] == decided[: len(found.verdicts)]
     # Both were asked the same until after the first consequence that differs, or the last one on record.
     same = 1 + max(each.iteration for each in found.verdicts)
@@ -116,7 +108,7 @@ def test_a_stricter_guard_ends_the_record_at_its_first_rollback(wide: Run) -> No
 def test_another_gate_serves_what_it_serves_in_a_run_that_has_it(run: Run, gated: Run) -> None:
     found = what_if(run, gate="paired").gate
     assert found is not None and [each.iteration for each in found.snapshots] == [0] and "the last" in found.ends
-    [first] = [event for event in LogReader(gated.log_path).of(BenefitDecided) if event.iteration == 0]
+    [first] = [event for event in LogReader(gated.log_path).of(v.BenefitDecided) if event.iteration == 0]
     assert found.snapshots[0].bare == tuple(each.task_type for each in first.records if each.served == "bare")
     back = what_if(gated, gate="off").gate
     assert back is not None and back.ends == "" and not any(each.bare for each in back.snapshots)
@@ -212,7 +204,7 @@ def test_prompts_that_showed_it_are_asked_again_once_and_all_others_stay(asking:
     # What `effect` has on record of the same prompts is not asked again, and the other way round.
     again = what_if(asking, without=[name], reask=True)
     assert again.answers == found and again.made == 0
-    [event] = LogReader(asking.log_path).of(QuestionsReasked)
+    [event] = LogReader(asking.log_path).of(v.QuestionsReasked)
     [told] = event.without
     assert (event.verb, event.calls, told.memories, told.pairs) == ("what-if", report.made, (name,), found.again)
     assert verify(asking).ok
@@ -225,7 +217,7 @@ def test_a_budget_stops_it_and_what_was_asked_by_then_narrows_the_bounds(asking:
         what_if(
             asking, without=[name], reask=True, runtime=mage_es.Runtime(limits=mage_es.Limits(max_calls=2), workers=1)
         )
-    assert sum(1 for _ in LogReader(asking.reasked.log_path).of(ModelCalled)) == 2
+    assert sum(1 for _ in LogReader(asking.reasked.log_path).of(v.ModelCalled)) == 2
     found = answers(what_if(asking, without=[name]))
     assert 0 < found.again < before.open and found.open == before.open - found.again and found.share is None
     assert before.least_share <= found.least_share <= found.most_share <= before.most_share
@@ -237,7 +229,7 @@ def test_where_a_coin_left_them_out_those_prompts_speak_for_the_others(
     tmp_path: Path, start: Callable[..., Run]
 ) -> None:
     coin = start(tmp_path, msgspec.structs.replace(WIDE, coin=0.5, bundle=1, iterations=4, principles=False))
-    names = {event.memory_id for event in LogReader(coin.log_path).of(MemoryAppended)}
+    names = {event.memory_id for event in LogReader(coin.log_path).of(v.MemoryAppended)}
     found = answers(what_if(coin, without=sorted(names)))
     tossed = [(plan, right) for plan, right in evaluated(coin) if plan.memories or plan.left_out]
     out = [right for plan, right in tossed if not plan.memories]
@@ -254,7 +246,7 @@ def test_a_run_that_goes_on_from_another_is_judged_by_its_own_snapshots(run: Run
     child = mage_es.find_run(run.path.parent, "child")
     found = what_if(child, guard="off").guard
     reader = LogReader(child.log_path)
-    own = [each.iteration for each in reader.of(GuardDecided) if each.iteration >= first_iteration(reader)]
+    own = [each.iteration for each in reader.of(v.GuardDecided) if each.iteration >= first_iteration(reader)]
     assert found is not None and [each.iteration for each in found.verdicts][-len(own) :] == own
-    planned = [each for each in reader.records({QuestionPlanned}) if each.phase == "evaluate"]
+    planned = [each for each in reader.records({v.QuestionPlanned}) if each.phase == "evaluate"]
     assert answers(what_if(child, without=[most_shown(child)])).answers == len(planned)

@@ -18,16 +18,7 @@ from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import Config
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import take_snapshot
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    Event,
-    GuardDecided,
-    MasteryUpdated,
-    SkillCreated,
-    SkillRefined,
-    SlotsRolledBack,
-    SnapshotTaken,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 from tests.kit.plain_events import plain
 from tests.kit.stages import masked
@@ -48,7 +39,7 @@ class History:
         config = Config(benchmark="wordmath", guard=guard)
         self.setting = Setting(config, (), (), (), (), "")
         self.state = State()
-        self.events: list[Event] = []
+        self.events: list[v.Event] = []
         self.values: Values = {}
         self.initial: Values = {}
         self.copies: dict[int, Values] = {}
@@ -70,13 +61,13 @@ class History:
         slots = self.state.slots
         return [slots.mastery(skill), slots.prompt_template(skill), slots.strategy(skill)]
 
-    def _record(self, event: Event) -> None:
+    def _record(self, event: v.Event) -> None:
         self.events.append(event)
         self.state.apply(event)
 
     def _create(self, skill: str) -> None:
         mastery = self.random.random()
-        self._record(SkillCreated(skill=skill, mastery=mastery, prompt_template="", strategy=f"of {skill}"))
+        self._record(v.SkillCreated(skill=skill, mastery=mastery, prompt_template="", strategy=f"of {skill}"))
         self.initial[skill] = [mastery, "", f"of {skill}"]
         self.values[skill] = list(self.initial[skill])
 
@@ -86,7 +77,7 @@ class History:
             self._create(f"skill{len(self.values)}")
         elif what == "mastery":
             after = self.random.random()
-            update = MasteryUpdated(
+            update = v.MasteryUpdated(
                 iteration=k, skill=skill, before=0.0, after=after, evidence=0.5, successes=1, failures=1
             )
             self._record(update)
@@ -94,7 +85,7 @@ class History:
         else:
             words = f"{k} {self.random.random()}"
             self._record(
-                plain(SkillRefined, iteration=k, skill=skill, prompt_template=f"p {words}", strategy=f"s {words}")
+                plain(v.SkillRefined, iteration=k, skill=skill, prompt_template=f"p {words}", strategy=f"s {words}")
             )
             self.values[skill][1:] = [f"p {words}", f"s {words}"]
 
@@ -103,7 +94,7 @@ class History:
         for purpose in ("anchor", "fresh") if k >= 0 else ("anchor",):
             for place in range(QUESTIONS):
                 self._record(
-                    AnswerJudged(
+                    v.AnswerJudged(
                         iteration=k,
                         purpose="anchor" if purpose == "anchor" else "fresh",
                         question_id=f"q{place}",
@@ -121,11 +112,11 @@ class History:
         for draft in take_snapshot(self.setting, self.state, TakeSnapshot(k)):
             self._record(draft.event)
             match draft.event:
-                case GuardDecided(verdict=verdict):
+                case v.GuardDecided(verdict=verdict):
                     self.verdicts[verdict] += 1
-                case SnapshotTaken():
+                case v.SnapshotTaken():
                     self.copies[k] = deepcopy(self.values)
-                case SlotsRolledBack(to_iteration=there):
+                case v.SlotsRolledBack(to_iteration=there):
                     self.values = deepcopy(self.initial) | deepcopy(self.copies[there])
 
 

@@ -7,22 +7,7 @@ from mage_es.engine.rules.retrieval import SEARCH_ARMS
 from mage_es.engine.rules.routes import ROUTING_ARMS
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.embedder import to_bytes
-from mage_es.events.vocabulary import (
-    MICRO,
-    ActionRecipeHarvested,
-    BanditUpdated,
-    EdgeAdded,
-    MasteryUpdated,
-    MemoryAppended,
-    Origin,
-    Outcome,
-    RetrievalRecipeAuthored,
-    SkillCreated,
-    Step,
-    TaskTypeCreated,
-    ToolAuthored,
-    ToolExample,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 from tests.kit.plain_events import plain
 from tests.paper_parts import PAPER_PARTS
@@ -42,42 +27,42 @@ class Built:
         self.state = State()
         self.ordinal = 0
         self.skill("goal")
-        self.state.apply(TaskTypeCreated(task_type="t", description=""))
+        self.state.apply(v.TaskTypeCreated(task_type="t", description=""))
         self.edge("resolves", "skill/goal", "task_type/t")
 
     def skill(self, name: str, mastery: float = 0.0, needs: tuple[str, ...] = (), parts: tuple[str, ...] = ()) -> None:
         """Create a skill (`goal` is there) or add to it what it needs and is composed of."""
         if name not in self.state.graph.skills():
-            self.state.apply(SkillCreated(skill=name, mastery=mastery, prompt_template="", strategy=""))
+            self.state.apply(v.SkillCreated(skill=name, mastery=mastery, prompt_template="", strategy=""))
         for kind, others in (("prerequisite_of", needs), ("composes_into", parts)):
             for other in others:
                 self.edge(kind, f"skill/{other}", f"skill/{name}")
 
     def edge(self, kind: str, source: str, target: str) -> None:
         """Add an edge."""
-        self.state.apply(EdgeAdded(kind=kind, source=source, target=target))
+        self.state.apply(v.EdgeAdded(kind=kind, source=source, target=target))
 
     def master(self, skill: str, mastery: float = 0.9) -> None:
         """Bring a skill's mastery to a value."""
         self.state.apply(
-            MasteryUpdated(iteration=0, skill=skill, before=0, after=mastery, evidence=1, successes=1, failures=0)
+            v.MasteryUpdated(iteration=0, skill=skill, before=0, after=mastery, evidence=1, successes=1, failures=0)
         )
 
     def memory(
         self,
         name: str,
-        outcome: Outcome = "success_memory",
+        outcome: v.Outcome = "success_memory",
         *,
         skill: str = "goal",
         vector: tuple[float, ...] = (1, 0),
-        steps: tuple[Step, ...] = (),
+        steps: tuple[v.Step, ...] = (),
         kind: str = "",
     ) -> None:
         """Append a memory of task type `t` about a question `q-NAME`."""
         self.ordinal += 1
         direction = np.array(vector, dtype=np.float32)
         self.state.apply(
-            MemoryAppended(
+            v.MemoryAppended(
                 memory_id=name,
                 outcome=outcome,
                 kind=kind or ("specific" if outcome == "failure_memory" else ""),
@@ -90,7 +75,7 @@ class Built:
                 answer="1",
                 wrong_answer="",
                 steps=steps,
-                origin=Origin(),
+                origin=v.Origin(),
                 iteration=0,
                 phase="evolve",
                 ordinal=self.ordinal,
@@ -102,13 +87,13 @@ class Built:
         """Harvest an action recipe."""
         self.ordinal += 1
         self.state.apply(
-            ActionRecipeHarvested(
+            v.ActionRecipeHarvested(
                 recipe_id=name,
                 skill=skill,
                 task_type="t",
                 achievement=achievement,
                 actions=("look", "take", "use"),
-                origin=Origin(),
+                origin=v.Origin(),
                 iteration=0,
                 phase="update",
                 ordinal=self.ordinal,
@@ -120,17 +105,17 @@ class Built:
         self, name: str = "tool1", skill: str = "goal", *, active: bool = True, questions: tuple[str, ...] = ()
     ) -> None:
         """Author a tool with an example of each of some questions."""
-        examples = tuple(ToolExample(arguments="{}", result="1", question_id=name) for name in questions)
+        examples = tuple(v.ToolExample(arguments="{}", result="1", question_id=name) for name in questions)
         self.state.apply(
-            plain(ToolAuthored, tool_id=name, skill=skill, task_type="t", name=name, examples=examples, active=active)
+            plain(v.ToolAuthored, tool_id=name, skill=skill, task_type="t", name=name, examples=examples, active=active)
         )
 
     def recipe(
         self, name: str = "recipe1", *, quotas: tuple[int, int] = (2, 1), least: float = 0.0, template: str = ""
-    ) -> RetrievalRecipeAuthored:
+    ) -> v.RetrievalRecipeAuthored:
         """Author a retrieval recipe for `t`, and return it."""
         self.ordinal += 1
-        event = RetrievalRecipeAuthored(
+        event = v.RetrievalRecipeAuthored(
             memory_id=name,
             task_type="t",
             skill="goal",
@@ -139,7 +124,7 @@ class Built:
             failure_quota=quotas[1],
             least_similarity=least,
             reasoning="",
-            origin=Origin(),
+            origin=v.Origin(),
             iteration=0,
             phase="evolve",
             ordinal=self.ordinal,
@@ -152,7 +137,7 @@ class Built:
         is_search = arm in SEARCH_ARMS
         assert is_search or arm in ROUTING_ARMS
         self.state.apply(
-            BanditUpdated(
+            v.BanditUpdated(
                 bandit="search" if is_search else "routing",
                 key="t" if is_search else skill,
                 arm=arm,
@@ -160,8 +145,8 @@ class Built:
                 reward_micro=0,
                 alpha_before=0,
                 beta_before=0,
-                alpha_after=alpha * MICRO,
-                beta_after=beta * MICRO,
+                alpha_after=alpha * v.MICRO,
+                beta_after=beta * v.MICRO,
                 pulls_after=pulls,
             )
         )

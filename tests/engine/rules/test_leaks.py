@@ -5,28 +5,7 @@ import pytest
 
 from mage_es.engine.rules.leaks import Guarded, packed, packed_shingles, texts_of, without_leaks
 from mage_es.engine.rules.near_duplicates import normalise, question_hash, shingle_run
-from mage_es.events.vocabulary import (
-    EVENT_TYPES,
-    ActionRecipeHarvested,
-    Draft,
-    Event,
-    IterationPlanned,
-    MemoryAppended,
-    MemoryRefused,
-    MemoryReinforced,
-    MemorySuperseded,
-    PatternAbstracted,
-    PatternPruned,
-    PatternSupported,
-    Phase,
-    RetrievalRecipeAuthored,
-    SkillCreated,
-    SkillRefined,
-    SplitCommitted,
-    Step,
-    TaskTypeCreated,
-    ToolAuthored,
-)
+from mage_es.events import vocabulary as v
 from tests.kit.stages import flat
 from tests.kit.strategies import history
 
@@ -35,9 +14,9 @@ ANCHOR = "Who sells the last loaf?"
 EVENTS = flat(history(seed=1, iterations=2, questions=1))
 
 
-def committed(split: str, *questions: str) -> SplitCommitted:
+def committed(split: str, *questions: str) -> v.SplitCommitted:
     texts = [normalise(question) for question in questions]
-    return SplitCommitted(
+    return v.SplitCommitted(
         split=split,
         size=len(questions),
         ids_sha256="",
@@ -78,12 +57,12 @@ def test_the_form_that_a_types_questions_share_is_no_leak_and_a_question_in_it_i
     assert Guarded([committed("held_out", f"{FORM} {OWN}")]).likeness([other]).similarity > 0.5
 
 
-def sample(cls: type[Event]) -> Event:
+def sample(cls: type[v.Event]) -> v.Event:
     return next(event for event in EVENTS if type(event) is cls)
 
 
-def drafts(*events: Event) -> list[Draft]:
-    return [Draft(event=event, iteration=0, phase="evolve", ordinal=k) for k, event in enumerate(events)]
+def drafts(*events: v.Event) -> list[v.Draft]:
+    return [v.Draft(event=event, iteration=0, phase="evolve", ordinal=k) for k, event in enumerate(events)]
 
 
 @pytest.mark.parametrize(
@@ -129,71 +108,74 @@ def test_a_short_question_is_found_as_a_whole_text_only() -> None:
     assert not short.likeness(["we know that two plus two is four"]).is_leak
 
 
-WRITTEN: list[tuple[type[Event], str]] = [
-    (MemoryAppended, "question"),
-    (MemoryAppended, "reasoning"),
-    (MemoryAppended, "recognise"),
-    (MemoryAppended, "wrong_answer"),
-    (ToolAuthored, "description"),
-    (ToolAuthored, "source"),
-    (RetrievalRecipeAuthored, "query_template"),
-    (RetrievalRecipeAuthored, "reasoning"),
-    (PatternAbstracted, "text"),
-    (SkillRefined, "strategy"),
-    (SkillRefined, "prompt_template"),
+WRITTEN: list[tuple[type[v.Event], str]] = [
+    (v.MemoryAppended, "question"),
+    (v.MemoryAppended, "reasoning"),
+    (v.MemoryAppended, "recognise"),
+    (v.MemoryAppended, "wrong_answer"),
+    (v.ToolAuthored, "description"),
+    (v.ToolAuthored, "source"),
+    (v.RetrievalRecipeAuthored, "query_template"),
+    (v.RetrievalRecipeAuthored, "reasoning"),
+    (v.PatternAbstracted, "text"),
+    (v.SkillRefined, "strategy"),
+    (v.SkillRefined, "prompt_template"),
 ]
 
 
 @pytest.mark.paper("section 4.1, held-out pool")
 @pytest.mark.parametrize(("cls", "field"), WRITTEN, ids=lambda value: getattr(value, "__name__", value))
-def test_whatever_would_leak_is_refused_and_the_refusal_tells_no_word_of_it(cls: type[Event], field: str) -> None:
+def test_whatever_would_leak_is_refused_and_the_refusal_tells_no_word_of_it(cls: type[v.Event], field: str) -> None:
     leaking = msgspec.structs.replace(sample(cls), **{field: f"note: {SECRET}"})
     kept = without_leaks(GUARDED, drafts(sample(cls), leaking))
 
     assert [draft.event for draft in kept[:1]] == [sample(cls)]
     refusal = kept[1].event
-    assert isinstance(refusal, MemoryRefused) and len(kept) == 2
+    assert isinstance(refusal, v.MemoryRefused) and len(kept) == 2
     assert (refusal.split, refusal.similarity > 0.9) == ("held_out", True)
     assert "baker" not in repr(refusal) and kept[1].ordinal == 1
 
 
 def test_steps_and_actions_are_texts_too() -> None:
-    memory = msgspec.structs.replace(sample(MemoryAppended), steps=(Step(skill="s", output=SECRET),))
-    recipe = msgspec.structs.replace(sample(ActionRecipeHarvested), actions=tuple(SECRET.split()))
+    memory = msgspec.structs.replace(sample(v.MemoryAppended), steps=(v.Step(skill="s", output=SECRET),))
+    recipe = msgspec.structs.replace(sample(v.ActionRecipeHarvested), actions=tuple(SECRET.split()))
     kept = without_leaks(GUARDED, drafts(memory, recipe))
-    assert [type(draft.event) for draft in kept] == [MemoryRefused, MemoryRefused]
+    assert [type(draft.event) for draft in kept] == [v.MemoryRefused, v.MemoryRefused]
 
 
 def test_what_only_speaks_of_a_refused_memory_goes_with_it() -> None:
-    memory = msgspec.structs.replace(sample(MemoryAppended), memory_id="new", question=SECRET)
-    pattern = msgspec.structs.replace(sample(PatternAbstracted), memory_id="pattern", text=SECRET)
-    others: list[Event] = [
-        MemorySuperseded(memory_id="old", by="new"),
-        MemoryReinforced(memory_id="new", question_id="q", count=2),
-        PatternSupported(memory_id="pattern", successes=1, failures=1, confidence_micro=1),
-        PatternPruned(memory_id="pattern", confidence_micro=1, reason=""),
+    memory = msgspec.structs.replace(sample(v.MemoryAppended), memory_id="new", question=SECRET)
+    pattern = msgspec.structs.replace(sample(v.PatternAbstracted), memory_id="pattern", text=SECRET)
+    others: list[v.Event] = [
+        v.MemorySuperseded(memory_id="old", by="new"),
+        v.MemoryReinforced(memory_id="new", question_id="q", count=2),
+        v.PatternSupported(memory_id="pattern", successes=1, failures=1, confidence_micro=1),
+        v.PatternPruned(memory_id="pattern", confidence_micro=1, reason=""),
     ]
-    stays = [MemorySuperseded(memory_id="old", by="another"), MemoryReinforced(memory_id="x", question_id="q", count=2)]
+    stays = [
+        v.MemorySuperseded(memory_id="old", by="another"),
+        v.MemoryReinforced(memory_id="x", question_id="q", count=2),
+    ]
     kept = without_leaks(GUARDED, drafts(memory, pattern, *others, *stays))
     assert [draft.event for draft in kept[2:]] == stays
 
 
 def test_a_skill_or_task_type_is_made_without_the_words_that_leak() -> None:
-    skill = SkillCreated(skill="s", mastery=0.5, prompt_template="", strategy=SECRET, parent="p", description="d")
-    task_type = TaskTypeCreated(task_type="t", description=SECRET)
+    skill = v.SkillCreated(skill="s", mastery=0.5, prompt_template="", strategy=SECRET, parent="p", description="d")
+    task_type = v.TaskTypeCreated(task_type="t", description=SECRET)
     kept = [draft.event for draft in without_leaks(GUARDED, drafts(skill, task_type))]
 
-    assert [type(event) for event in kept] == [MemoryRefused, SkillCreated, MemoryRefused, TaskTypeCreated]
-    assert kept[1] == SkillCreated(skill="s", mastery=0.5, prompt_template="", strategy="", parent="p")
-    assert kept[3] == TaskTypeCreated(task_type="t", description="")
+    assert [type(event) for event in kept] == [v.MemoryRefused, v.SkillCreated, v.MemoryRefused, v.TaskTypeCreated]
+    assert kept[1] == v.SkillCreated(skill="s", mastery=0.5, prompt_template="", strategy="", parent="p")
+    assert kept[3] == v.TaskTypeCreated(task_type="t", description="")
 
 
 def test_a_plan_is_made_without_a_brief_that_leaks() -> None:
-    planned = IterationPlanned(
+    planned = v.IterationPlanned(
         iteration=4, frontier=("s",), brief=f"s: ask {SECRET}", epoch=0, fresh=("q1",), revisits=(), repeats=()
     )
     refusal, kept = (draft.event for draft in without_leaks(GUARDED, drafts(planned)))
-    assert isinstance(refusal, MemoryRefused) and refusal.memory_id == "iter-4"
+    assert isinstance(refusal, v.MemoryRefused) and refusal.memory_id == "iter-4"
     assert kept == msgspec.structs.replace(planned, brief="")
 
 
@@ -207,7 +189,7 @@ def test_every_event_with_words_that_a_prompt_may_quote_is_looked_at() -> None:
     """A new type that brings text into the graph or a prompt has to be looked at too, or be named here."""
     looked_at = {type(event) for event in EVENTS if texts_of(event)}
     wordless = {"edge.added", "edge.refused", "skill.split", "entity.seen", "memory.reinforced", "memory.superseded"}
-    growing = {tag for tag in EVENT_TYPES if tag.partition(".")[0] in
+    growing = {tag for tag in v.EVENT_TYPES if tag.partition(".")[0] in
                {"memory", "tool", "retrieval_recipe", "action_recipe", "pattern", "skill", "task_type"}}  # fmt: skip
     unread = {
         "memory.quarantined",
@@ -218,15 +200,15 @@ def test_every_event_with_words_that_a_prompt_may_quote_is_looked_at() -> None:
         "task_type.retired",
         "tool.ran",
     }
-    assert {EVENT_TYPES[tag] for tag in growing - wordless - unread} | {IterationPlanned} == looked_at
+    assert {v.EVENT_TYPES[tag] for tag in growing - wordless - unread} | {v.IterationPlanned} == looked_at
 
 
 def test_an_anchor_is_written_as_its_case_in_a_snapshot_and_a_held_out_question_never_is() -> None:
-    memory = next(event for event in EVENTS if isinstance(event, MemoryAppended))
+    memory = next(event for event in EVENTS if isinstance(event, v.MemoryAppended))
 
-    def kept(question: str, phase: Phase) -> bool:
+    def kept(question: str, phase: v.Phase) -> bool:
         event = msgspec.structs.replace(memory, question=question, phase=phase)
-        [draft] = without_leaks(GUARDED, [Draft(event=event, iteration=0, phase=phase)])
+        [draft] = without_leaks(GUARDED, [v.Draft(event=event, iteration=0, phase=phase)])
         return draft.event == event
 
     assert kept(ANCHOR, "snapshot") and not kept(ANCHOR, "update")

@@ -10,39 +10,28 @@ from mage_es.engine.courses import Ask, Finish, Move, Use, advance, begin
 from mage_es.engine.rules.prompt import quoted
 from mage_es.engine.rules.routes import NO_ARGUMENTS, ROUTING_ARMS, Route, follow
 from mage_es.engine.seams.benchmark import Question
-from mage_es.events.vocabulary import (
-    ModelCalled,
-    Origin,
-    Parameter,
-    QuestionPlanned,
-    Retrieved,
-    SkillCreated,
-    SkillRefined,
-    ToolAuthored,
-    ToolExample,
-    ToolRan,
-)
+from mage_es.events import vocabulary as v
 from tests.engine.rules.states import Built, setting_of
 from tests.kit.plain_events import plain
 
 QUESTION = Question(id="q", benchmark="", split="evolution", task_type="t", question="How many?", gold="1")
-TOOL = ToolAuthored(
+TOOL = v.ToolAuthored(
     iteration=0,
     tool_id="t1",
     skill="goal",
     task_type="t",
     name="total",
     description="Multiplies.",
-    parameters=(Parameter(name="count", meaning="how many"), Parameter(name="each", meaning="of what size")),
+    parameters=(v.Parameter(name="count", meaning="how many"), v.Parameter(name="each", meaning="of what size")),
     source="def run(count, each):\n    return count * each",
-    examples=(ToolExample(arguments='{"count": 2, "each": 3}', result="6"),),
+    examples=(v.ToolExample(arguments='{"count": 2, "each": 3}', result="6"),),
     active=True,
     problem="",
-    origin=Origin(),
+    origin=v.Origin(),
 )
 
 
-def planned(route: str = "cot", **fields: Any) -> QuestionPlanned:
+def planned(route: str = "cot", **fields: Any) -> v.QuestionPlanned:
     values: dict[str, Any] = {
         "iteration": 1,
         "purpose": "fresh",
@@ -59,10 +48,10 @@ def planned(route: str = "cot", **fields: Any) -> QuestionPlanned:
         "prompt_sha256": "",
         "spans": (),
     }
-    return QuestionPlanned(**(values | fields))
+    return v.QuestionPlanned(**(values | fields))
 
 
-def drive(built: Built, plan: QuestionPlanned, facts: Sequence[str | tuple[str, str]]) -> tuple[list[Move], Finish]:
+def drive(built: Built, plan: v.QuestionPlanned, facts: Sequence[str | tuple[str, str]]) -> tuple[list[Move], Finish]:
     """Drive a course: a text is the model's reply, a pair the result and the problem of a tool's run."""
     course = follow(Route(setting_of(), built.state, plan, QUESTION))
     move, moves = begin(course), []
@@ -74,10 +63,10 @@ def drive(built: Built, plan: QuestionPlanned, facts: Sequence[str | tuple[str, 
     return moves, move
 
 
-def told(move: Move, fact: str | tuple[str, str]) -> ModelCalled | ToolRan:
+def told(move: Move, fact: str | tuple[str, str]) -> v.ModelCalled | v.ToolRan:
     if isinstance(move, Use):
         result, problem = fact
-        return ToolRan(
+        return v.ToolRan(
             iteration=1,
             purpose="fresh",
             question_id="q",
@@ -87,7 +76,7 @@ def told(move: Move, fact: str | tuple[str, str]) -> ModelCalled | ToolRan:
             problem=problem,
         )
     assert isinstance(move, Ask) and isinstance(fact, str)
-    return ModelCalled(
+    return v.ModelCalled(
         iteration=1,
         tier=move.tier,
         agent=move.agent,
@@ -127,11 +116,13 @@ def test_a_question_that_breaks_off_is_continued_at_once_or_reasoned_about_witho
     assert ("Option (" in move.request.prompt) == (route == "direct")
 
 
-def chained() -> tuple[Built, QuestionPlanned]:
+def chained() -> tuple[Built, v.QuestionPlanned]:
     built = Built()
     for name in ("add", "multiply"):
         built.state.apply(
-            SkillCreated(skill=name, mastery=0, prompt_template="", strategy=f"Just {name}.", description=f"To {name}.")
+            v.SkillCreated(
+                skill=name, mastery=0, prompt_template="", strategy=f"Just {name}.", description=f"To {name}."
+            )
         )
     built.skill("goal", needs=("add", "multiply"))
     return built, planned("chain", chain=("add", "multiply", "goal"))
@@ -163,7 +154,7 @@ def test_a_chain_is_the_same_course_every_time() -> None:
     assert drive(*chained(), facts) == drive(*chained(), facts)
 
 
-def tooled() -> tuple[Built, QuestionPlanned]:
+def tooled() -> tuple[Built, v.QuestionPlanned]:
     built = Built()
     built.state.apply(TOOL)
     return built, planned("tool", tool_id="t1")
@@ -204,8 +195,10 @@ def everything() -> tuple[Built, dict[str, Any]]:
     built.memory("corrected", "failure_memory")
     built.memory("rule", "principle")
     built.actions("actions", "goal", "a table")
-    built.state.apply(plain(SkillRefined, skill="goal", prompt_template="Mind the units.", strategy="Multiply first."))
-    memories = tuple(Retrieved(memory_id=name, similarity=1.0) for name in ("solved", "corrected"))
+    built.state.apply(
+        plain(v.SkillRefined, skill="goal", prompt_template="Mind the units.", strategy="Multiply first.")
+    )
+    memories = tuple(v.Retrieved(memory_id=name, similarity=1.0) for name in ("solved", "corrected"))
     return built, {
         "memories": memories,
         "principles": ("rule",),
@@ -299,7 +292,7 @@ def shown_as_turns(route: str, **fields: Any) -> Ask:
     built = Built()
     built.memory("solved")
     built.memory("missed", "failure_memory")
-    hits = (Retrieved(memory_id="solved", similarity=0.9), Retrieved(memory_id="missed", similarity=0.4))
+    hits = (v.Retrieved(memory_id="solved", similarity=0.9), v.Retrieved(memory_id="missed", similarity=0.4))
     plan = planned(route, form="turns", **{"memories": hits} | fields)
     [move], _ = drive(built, plan, ["Answer: 1"])
     assert isinstance(move, Ask)
@@ -324,7 +317,7 @@ def test_where_the_reply_may_not_reason_turns_are_bare_answers() -> None:
 
 
 def test_the_permuted_control_shows_other_answers_in_the_same_turns() -> None:
-    hits = (Retrieved(memory_id="solved", similarity=0.9, answer_of="missed"),)
+    hits = (v.Retrieved(memory_id="solved", similarity=0.9, answer_of="missed"),)
     messages = shown_as_turns("cot", memories=hits).request.messages
     assert messages == ["What of solved?", "missed\nAnswer: 1", "How many?"]
 
@@ -336,7 +329,7 @@ def test_a_prompt_of_turns_that_does_not_fit_loses_the_farthest_case() -> None:
 def test_a_type_strategy_is_no_turn() -> None:
     built = Built()
     built.memory("plan", "failure_memory", kind="type_strategy")
-    hits = (Retrieved(memory_id="plan", similarity=0.4),)
+    hits = (v.Retrieved(memory_id="plan", similarity=0.4),)
     [move], _ = drive(built, planned("cot", form="turns", memories=hits), ["Answer: 1"])
     assert isinstance(move, Ask)
     assert move.request.turns == () and "## Strategy" in move.request.prompt

@@ -6,15 +6,7 @@ from mage_es.engine.briefs import AuthoredChild, SplittingReply
 from mage_es.engine.rules.ontology import SKILL_CAP
 from mage_es.engine.rules.rotation import ActionTurn, Written
 from mage_es.engine.rules.splitting import split
-from mage_es.events.vocabulary import (
-    EdgeAdded,
-    EdgeRefused,
-    Event,
-    MasteryUpdated,
-    Origin,
-    SkillCreated,
-    TaskTypeCreated,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 
 
@@ -27,26 +19,26 @@ def state() -> State:
     """Return a state with the skill `sums` (mastery 0.6) that needs `counting` and resolves three task types."""
     fresh = State()
     for skill in ("counting", "general", "sums"):
-        fresh.apply(SkillCreated(skill=skill, mastery=0.0, prompt_template="Be careful.", strategy="Add up."))
+        fresh.apply(v.SkillCreated(skill=skill, mastery=0.0, prompt_template="Be careful.", strategy="Add up."))
     for task_type in ("ages", "prices", "speeds"):
-        fresh.apply(TaskTypeCreated(task_type=task_type, description=""))
-        fresh.apply(EdgeAdded(kind="resolves", source="skill/sums", target=f"task_type/{task_type}"))
-    fresh.apply(EdgeAdded(kind="prerequisite_of", source="skill/counting", target="skill/sums"))
-    rise = MasteryUpdated(iteration=0, skill="sums", before=0.0, after=0.6, evidence=1.0, successes=3, failures=0)
+        fresh.apply(v.TaskTypeCreated(task_type=task_type, description=""))
+        fresh.apply(v.EdgeAdded(kind="resolves", source="skill/sums", target=f"task_type/{task_type}"))
+    fresh.apply(v.EdgeAdded(kind="prerequisite_of", source="skill/counting", target="skill/sums"))
+    rise = v.MasteryUpdated(iteration=0, skill="sums", before=0.0, after=0.6, evidence=1.0, successes=3, failures=0)
     fresh.apply(rise)
     return fresh
 
 
 def after(state: State, *children: AuthoredChild, skill: str = "sums") -> Written:
     reply = SplittingReply(children=children, reason="They differ.")
-    writing = split(ActionTurn(state, iteration=3, task_type="ages", skill=skill, origin=Origin(facts=("c",))), reply)
+    writing = split(ActionTurn(state, iteration=3, task_type="ages", skill=skill, origin=v.Origin(facts=("c",))), reply)
     for event in writing.events:
         state.apply(event)
     return writing
 
 
 def refusals(writing: Written) -> list[str]:
-    return [event.reason for event in writing.events if isinstance(event, EdgeRefused)]
+    return [event.reason for event in writing.events if isinstance(event, v.EdgeRefused)]
 
 
 @pytest.mark.paper("section 3.3, skill splitting")
@@ -128,8 +120,8 @@ def test_no_children_means_that_the_skill_is_best_left_whole(state: State) -> No
 
 @pytest.mark.paper("section 3.3, skill splitting")
 def test_there_are_never_more_skills_than_the_cap(state: State) -> None:
-    more: list[Event] = [
-        SkillCreated(skill=f"s{number}", mastery=0.0, prompt_template="", strategy="")
+    more: list[v.Event] = [
+        v.SkillCreated(skill=f"s{number}", mastery=0.0, prompt_template="", strategy="")
         for number in range(SKILL_CAP - 4)
     ]
     for event in more:

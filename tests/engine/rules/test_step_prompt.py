@@ -7,15 +7,7 @@ import msgspec
 from mage_es.engine.rules.step_prompt import RELATIONS, Consulted, retrieval_text, step_prompt
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.environment import Moment
-from mage_es.events.vocabulary import (
-    EdgeAdded,
-    EntitySeen,
-    Event,
-    IterationPlanned,
-    PatternAbstracted,
-    QuestionPlanned,
-    SkillCreated,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 from tests.engine.rules.states import setting_of
 from tests.kit.plain_events import plain
@@ -24,28 +16,33 @@ QUESTION = Question(
     id="q1", benchmark="workshop", split="evolution", task_type="t", question="Make the saw.", gold="saw in 9 steps"
 )
 PLANNED = plain(
-    QuestionPlanned, question_id="q1", task_type="t", search_arm="balanced", routing_arm="cot", template="act_cot"
+    v.QuestionPlanned, question_id="q1", task_type="t", search_arm="balanced", routing_arm="cot", template="act_cot"
 )
 MOMENT = Moment("You are at the hill.", ["go to lake", "make saw"], ["go to hill: You walk.", "make saw: Nothing."])
 
 
-def pattern(text: str, task_type: str = "t") -> Event:
-    return plain(PatternAbstracted, memory_id=f"p-{text}", task_type=task_type, skill="s", text=text, phase="explore")
+def pattern(text: str, task_type: str = "t") -> v.Event:
+    return plain(v.PatternAbstracted, memory_id=f"p-{text}", task_type=task_type, skill="s", text=text, phase="explore")
 
 
-def relation(source: str, label: str, target: str) -> Event:
-    return EdgeAdded(kind="relation", source=f"entity/{source}", target=f"entity/{target}", label=label)
+def relation(source: str, label: str, target: str) -> v.Event:
+    return v.EdgeAdded(kind="relation", source=f"entity/{source}", target=f"entity/{target}", label=label)
 
 
-def state_of(*events: Event) -> State:
+def state_of(*events: v.Event) -> State:
     state = State()
-    for event in (SkillCreated(skill="s", mastery=0.0, prompt_template="", strategy=""), *events):
+    for event in (v.SkillCreated(skill="s", mastery=0.0, prompt_template="", strategy=""), *events):
         state.apply(event)
     return state
 
 
 def rendered(
-    events: Iterable[Event] = (), *, entities: Iterable[str] = (), task_type: str = "t", history: int = 16, **plan: str
+    events: Iterable[v.Event] = (),
+    *,
+    entities: Iterable[str] = (),
+    task_type: str = "t",
+    history: int = 16,
+    **plan: str,
 ) -> tuple[str, dict[str, str]]:
     setting = setting_of(episode_history=history)
     planned = msgspec.structs.replace(PLANNED, **plan)
@@ -105,7 +102,7 @@ def test_a_control_is_shown_what_another_task_type_has() -> None:
 
 
 def test_the_explorer_is_shown_the_navigators_brief_and_the_learner_is_not() -> None:
-    plan = IterationPlanned(
+    plan = v.IterationPlanned(
         iteration=3, frontier=("s",), brief="s: try the saw", epoch=0, fresh=(), revisits=(), repeats=()
     )
     assert rendered([plan], template="explore")[1] == {"iteration/3": "> s: try the saw"}
@@ -113,7 +110,7 @@ def test_the_explorer_is_shown_the_navigators_brief_and_the_learner_is_not() -> 
 
 
 def test_what_the_environment_says_cannot_end_its_quotation() -> None:
-    entity = EntitySeen(entity_id="x", kind="thing")
+    entity = v.EntitySeen(entity_id="x", kind="thing")
     found = step_prompt(
         setting_of(),
         state_of(entity),

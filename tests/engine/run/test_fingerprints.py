@@ -18,18 +18,9 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.cli.tables import asked
 from mage_es.engine.viewing.show import show
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnswerJudged,
-    Event,
-    ExamClosed,
-    ExamOpened,
-    ExamRejudged,
-    Record,
-    RunStarted,
-)
 from tests.engine.forgery import replace
 from tests.engine.viewing.test_chunks import index_of, table
 
@@ -66,7 +57,7 @@ def checked(run: Run) -> tuple[bool, bool, str]:
 @pytest.mark.slow
 def test_no_exam_is_taken_with_a_scorer_that_was_edited_since(run: Run, scorer: Path) -> None:
     examine(run, questions=4, runtime=Runtime(workers=2))
-    started = next(LogReader(run.log_path).of(RunStarted))
+    started = next(LogReader(run.log_path).of(v.RunStarted))
     assert started.package_sha256 == package_sha256() and started.scorer_sha256 and not started.probes_sha256
     assert checked(run)[:2] == (True, False)
     scorer.write_text(SCORE.replace("endswith(task.gold)", "strip() != ''"))
@@ -76,14 +67,14 @@ def test_no_exam_is_taken_with_a_scorer_that_was_edited_since(run: Run, scorer: 
     assert ok and doubt and "the scorer that is here now is another" in detail
     before = examined_right(run)
     report = examine(run, at="start", questions=4, rejudge=True)
-    [anew] = LogReader(run.log_path).of(ExamRejudged)
+    [anew] = LogReader(run.log_path).of(v.ExamRejudged)
     assert anew.exam == "0001-latest" and anew.total == 4 and (anew.correct, report.correct) == (4, 4)
     assert report.before is None and examined_right(run) == [*before, 4]  # the old verdicts stay
     [old, _] = exam_records(LogReader(run.log_path))
     assert f"{before[0]} of 4 right, scored again 4 of 4" in old.summary
     shown = [dict(answer["facts"]).get("scored again") for answer in table(Viewed(run), "answers")]
     assert [told for told in shown if told] == ["correct"] * 4
-    question = next(LogReader(run.exams()[0].log_path).of(AnswerJudged)).question_id
+    question = next(LogReader(run.exams()[0].log_path).of(v.AnswerJudged)).question_id
     assert [show(run, question, exam=number).rejudged for number in (1, 2)] == [True, None]
     assert ("scored again", "correct") in asked(show(run, question, exam=1)).rows
     assert "0001-latest, scored again: 4 of 4 right" in [mark["text"] for mark in index_of(Viewed(run))["marks"]]
@@ -95,7 +86,7 @@ def test_no_exam_is_taken_with_a_scorer_that_was_edited_since(run: Run, scorer: 
 
 
 def examined_right(run: Run) -> list[int]:
-    return [closed.correct for closed in LogReader(run.log_path).of(ExamClosed)]
+    return [closed.correct for closed in LogReader(run.log_path).of(v.ExamClosed)]
 
 
 @pytest.mark.slow
@@ -104,12 +95,12 @@ def test_two_exams_by_two_scorers_are_found(evolved_once: Run, tmp_path: Path) -
     shutil.copytree(evolved_once.log_path, run.log_path)
     for marker in ("start", "latest"):
         examine(run, at=marker, questions=2, runtime=Runtime(workers=2))
-    started = next(LogReader(run.log_path).of(RunStarted))
+    started = next(LogReader(run.log_path).of(v.RunStarted))
     assert started.probes_sha256 and not started.scorer_sha256  # the package's own
 
-    def edited(record: Record) -> Event:
+    def edited(record: v.Record) -> v.Event:
         event = record.event
-        is_it = isinstance(event, ExamOpened) and event.marker == "latest"
+        is_it = isinstance(event, v.ExamOpened) and event.marker == "latest"
         return msgspec.structs.replace(event, probes_sha256="f" * 64) if is_it else event
 
     assert checked(run)[:2] == (True, False)
@@ -128,11 +119,11 @@ def test_a_package_has_one_scorer_and_only_another_package_may_have_another(
     run = Run(evolved_once.id, tmp_path / "copy")
     shutil.copytree(evolved_once.log_path, run.log_path)
 
-    def edited(record: Record) -> Event:
+    def edited(record: v.Record) -> v.Event:
         event = record.event
-        if isinstance(event, AnswerJudged) and not event.correct:
-            return msgspec.structs.replace(event, correct=True, score_micro=MICRO, strict=True)
-        return msgspec.structs.replace(event, **false) if isinstance(event, RunStarted) else event
+        if isinstance(event, v.AnswerJudged) and not event.correct:
+            return msgspec.structs.replace(event, correct=True, score_micro=v.MICRO, strict=True)
+        return msgspec.structs.replace(event, **false) if isinstance(event, v.RunStarted) else event
 
     replace(run.log_path, tmp_path, edited)
     reader = LogReader(run.log_path)
@@ -148,9 +139,11 @@ def test_where_package_and_scorer_are_others_a_verdict_that_differs_is_a_doubt(
     run = Run(evolved_once.id, tmp_path / "copy")
     shutil.copytree(evolved_once.log_path, run.log_path)
 
-    def edited(record: Record) -> Event:
+    def edited(record: v.Record) -> v.Event:
         others = {"package_sha256": "f" * 64, "probes_sha256": "f" * 64}
-        return msgspec.structs.replace(record.event, **others) if isinstance(record.event, RunStarted) else record.event
+        return (
+            msgspec.structs.replace(record.event, **others) if isinstance(record.event, v.RunStarted) else record.event
+        )
 
     replace(run.log_path, tmp_path, edited)
     ok, doubt, detail = checked(run)

@@ -23,20 +23,11 @@ from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.viewing.show import show
+from mage_es.events import vocabulary as v
 from mage_es.events.disk import Layout
 from mage_es.events.disk.documents import Past
 from mage_es.events.errors import Interrupted, PrerequisiteError, UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    Digest,
-    Event,
-    IterationClosed,
-    MemoryAppended,
-    ModelCalled,
-    QuestionPlanned,
-    RunInherited,
-    SplitCommitted,
-)
 from mage_es.projections.fold import fold
 from tests.engine.conftest import SMALL
 from tests.engine.forgery import forged, instead
@@ -48,12 +39,12 @@ from tests.kit.strategies import histories
 ONE = Limits(max_iterations=1)
 
 
-def learned(digests: tuple[Digest, ...]) -> dict[str, str]:
+def learned(digests: tuple[v.Digest, ...]) -> dict[str, str]:
     return {each.projection: each.value for each in digests if each.projection not in OWN_ACCOUNTS}
 
 
-def closed(run: Run, k: int) -> IterationClosed:
-    return next(event for event in LogReader(run.log_path).of(IterationClosed) if event.iteration == k)
+def closed(run: Run, k: int) -> v.IterationClosed:
+    return next(event for event in LogReader(run.log_path).of(v.IterationClosed) if event.iteration == k)
 
 
 def rows(first: int, last: int) -> list[dict[str, str]]:
@@ -114,7 +105,7 @@ def test_what_is_inherited_folds_to_what_the_parent_had_learned(stages: list[Sta
         for batch in drafts_of(stages):
             log.append(batch)
     reader = LogReader(path, disk)
-    seq, _ = random.choice(list(reader.numbered(IterationClosed)))
+    seq, _ = random.choice(list(reader.numbered(v.IterationClosed)))
     reader.link(Layout(other).past)
     Log.create(other, run="child", clock=ticking(), fs=disk, past=Past(seq=seq, head=reader.head, takes=taken_types()))
     assert learned(fold(LogReader(other, disk)).digests()) == learned(fold(reader, until=seq).digests())
@@ -150,7 +141,7 @@ def test_it_verifies_replays_and_is_restored_without_its_parent(child: Run, tmp_
 def test_its_ledger_counts_its_own_calls_and_its_summary_names_the_parents(child: Run, apples: Run) -> None:
     own, before = summarise(child), summarise(apples)
     state = fold(LogReader(apples.log_path), until=LogReader(apples.log_path).resolve("iter-0"))
-    assert sum(row.calls for row in own.ledger) == sum(1 for _ in LogReader(child.log_path).of(ModelCalled))
+    assert sum(row.calls for row in own.ledger) == sum(1 for _ in LogReader(child.log_path).of(v.ModelCalled))
     assert own.parent and own.parent.run_id == "apples" and own.parent.usd == 0
     assert own.parent.calls == sum(use.calls for _, use in state.ledger.accounts())
     assert [row.iteration for row in own.rows] == [0, 1] and own.iterations_done == 1
@@ -167,8 +158,8 @@ def test_an_inherited_memory_tells_the_run_that_learned_it(child: Run) -> None:
 
 
 def test_a_question_that_the_parent_asked_is_shown_there(child: Run, apples: Run) -> None:
-    own = {plan.question_id for plan in LogReader(child.log_path).of(QuestionPlanned)}
-    asked = [plan.question_id for plan in LogReader(apples.log_path).of(QuestionPlanned) if plan.iteration == 0]
+    own = {plan.question_id for plan in LogReader(child.log_path).of(v.QuestionPlanned)}
+    asked = [plan.question_id for plan in LogReader(apples.log_path).of(v.QuestionPlanned) if plan.iteration == 0]
     with pytest.raises(UsageError, match="was asked by apples, from which child goes on"):
         show(child, next(name for name in asked if name not in own))
     assert show(child, max(own)).prompt_verified
@@ -198,7 +189,7 @@ def test_ended_at_its_very_start_it_is_resumed_without_its_parent(apples: Run, c
         )
     shutil.rmtree(parent.path)
     run = Run("child", tmp_path / "child")
-    assert not list(LogReader(run.log_path).of(IterationClosed))
+    assert not list(LogReader(run.log_path).of(v.IterationClosed))
     with pytest.raises(Interrupted):
         resume(run, runtime=Runtime(limits=ONE))
     assert closed(run, 1).digests == closed(child, 1).digests
@@ -215,11 +206,11 @@ def test_what_a_person_quarantined_after_the_last_iteration_stays_in_quarantine(
 
 
 def test_an_inherited_event_that_was_changed_is_found(child: Run, tmp_path: Path) -> None:
-    def bent(event: Event) -> Event:
-        assert isinstance(event, RunInherited)
-        return msgspec.structs.replace(event, digests=(Digest(projection="memory", value="0" * 64),))
+    def bent(event: v.Event) -> v.Event:
+        assert isinstance(event, v.RunInherited)
+        return msgspec.structs.replace(event, digests=(v.Digest(projection="memory", value="0" * 64),))
 
-    forged(child.log_path, tmp_path / "log", instead(RunInherited, bent))
+    forged(child.log_path, tmp_path / "log", instead(v.RunInherited, bent))
     check = check_replay(LogReader(tmp_path / "log"), tmp_path / "snapshots")
     assert not check.ok and check.detail == "memory differs from what apples had learned"
 
@@ -255,12 +246,12 @@ def test_another_seed_of_a_generated_benchmark_brings_other_questions(small_run:
     run = Run("other", tmp_path / "other")
     assert any(told.startswith("Continues small with its ") for told in notes)
     assert verify(run).ok, verify(run)
-    fresh = [plan.question_id for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "fresh"]
+    fresh = [plan.question_id for plan in LogReader(run.log_path).of(v.QuestionPlanned) if plan.purpose == "fresh"]
     assert any(name.endswith("+") for name in fresh)
 
 
 def sides(run: Run) -> dict[str, set[str]]:
-    return {event.split: set(event.question_hashes) for event in LogReader(run.log_path).of(SplitCommitted)}
+    return {event.split: set(event.question_hashes) for event in LogReader(run.log_path).of(v.SplitCommitted)}
 
 
 def test_more_tasks_leave_every_question_on_its_side(apples: Run, tmp_path: Path) -> None:
@@ -272,14 +263,14 @@ def test_more_tasks_leave_every_question_on_its_side(apples: Run, tmp_path: Path
     assert not (before["held_out"] | before["anchors"]) & now["evolution"]
     assert before["held_out"] == now["held_out"], "the exam stays the same while it has room for no more"
     assert verify(more).ok, verify(more)
-    asked = [plan.question_id for plan in LogReader(more.log_path).of(QuestionPlanned) if plan.purpose == "fresh"]
+    asked = [plan.question_id for plan in LogReader(more.log_path).of(v.QuestionPlanned) if plan.purpose == "fresh"]
     assert len(asked) >= 5
     summary = summarise(more)
     assert summary.parent and summary.parent.run_id == "apples"
 
 
 def test_a_task_that_resembles_what_the_parent_wrote_is_in_no_exam(apples: Run, tmp_path: Path) -> None:
-    written = next(event for event in LogReader(apples.log_path).of(MemoryAppended) if event.reasoning)
+    written = next(event for event in LogReader(apples.log_path).of(v.MemoryAppended) if event.reasoning)
     copied = [{"question": f"{written.reasoning}", "answer": "1", "split": "test"}]
     filler = [{**row, "split": "test"} for row in rows(200, 203)]
     evolve(

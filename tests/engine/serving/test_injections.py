@@ -16,16 +16,8 @@ from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.serving.checks import check_injections
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.viewing.show import show_inference
+from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    Event,
-    InferenceClosed,
-    InferenceOpened,
-    MemoryAppended,
-    MemoryQuarantined,
-    RunInherited,
-    ServingStarted,
-)
 from tests.engine.forgery import after, forged, instead
 from tests.engine.serving.talking import closed, said
 from tests.wings import copied
@@ -46,17 +38,17 @@ def served(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return live.run
 
 
-def seen(event: Event) -> bool:
-    return isinstance(event, InferenceOpened) and event.treatment == "memory"
+def seen(event: v.Event) -> bool:
+    return isinstance(event, v.InferenceOpened) and event.treatment == "memory"
 
 
-def changed(**values: object) -> Callable[[Event], Event]:
+def changed(**values: object) -> Callable[[v.Event], v.Event]:
     return lambda event: msgspec.structs.replace(event, **values)
 
 
-def other_memory(run: Run, opened: Event) -> str:
-    assert isinstance(opened, InferenceOpened)
-    rows = LogReader(run.log_path).of(MemoryAppended)
+def other_memory(run: Run, opened: v.Event) -> str:
+    assert isinstance(opened, v.InferenceOpened)
+    rows = LogReader(run.log_path).of(v.MemoryAppended)
     return next(
         row.memory_id for row in rows if row.outcome == "success_memory" and row.memory_id not in opened.memories
     )
@@ -65,7 +57,7 @@ def other_memory(run: Run, opened: Event) -> str:
 def test_a_served_run_passes_and_shows_its_notes_whatever_the_templates_of_this_program_say_now(
     served: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = next(event for event in LogReader(served.log_path).of(InferenceOpened) if seen(event))
+    opened = next(event for event in LogReader(served.log_path).of(v.InferenceOpened) if seen(event))
     before = show_inference(served, opened.inference)
     words = {name: f"{text} Reworded." for name, text in packaged().items()}
     monkeypatch.setattr("mage_es.engine.rules.prompt.packaged", lambda: words)
@@ -76,7 +68,7 @@ def test_a_served_run_passes_and_shows_its_notes_whatever_the_templates_of_this_
 
 def test_a_served_run_passes_and_says_how_much_was_rendered(served: Run) -> None:
     [check] = check_injections(LogReader(served.log_path))
-    treatments = {event.treatment for event in LogReader(served.log_path).of(InferenceOpened)}
+    treatments = {event.treatment for event in LogReader(served.log_path).of(v.InferenceOpened)}
     assert check.ok and treatments >= {"memory", "holdback"} and "24 inferences of 2 processes" in check.detail
 
 
@@ -87,40 +79,40 @@ def test_a_run_that_was_never_served_has_no_such_check(evolved_once: Run) -> Non
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda run: instead(InferenceOpened, changed(note_sha256="0" * 64), seen), "recorded is 0000"),
+        (lambda run: instead(v.InferenceOpened, changed(note_sha256="0" * 64), seen), "recorded is 0000"),
         (
             lambda run: instead(
-                InferenceOpened,
+                v.InferenceOpened,
                 lambda event: changed(memories=(other_memory(run, event),), similarities=())(event),
                 seen,
             ),
             "has the hash",
         ),
         (
-            lambda run: instead(InferenceOpened, changed(memories=("f" * 32,), similarities=()), seen),
+            lambda run: instead(v.InferenceOpened, changed(memories=("f" * 32,), similarities=()), seen),
             "was not there at the marker",
         ),
-        (lambda run: instead(InferenceOpened, changed(similarities=(0.5,) * 9), seen), "memories and 9 similarities"),
-        (lambda run: instead(InferenceOpened, changed(marker=5), seen), "not closed by then"),
-        (lambda run: instead(InferenceOpened, changed(floor=1.5), seen), "is memory with"),
-        (lambda run: instead(InferenceOpened, changed(treatment="far"), seen), "is far with"),
-        (lambda run: instead(InferenceOpened, changed(treatment="holdback"), seen), "the coin of its session"),
-        (lambda run: instead(ServingStarted, changed(salt="0" * 32)), "the coin of its session"),
-        (lambda run: instead(ServingStarted, changed(salt="0" * 32), lambda e: e.process == 2), "another salt"),  # type: ignore[attr-defined]
-        (lambda run: instead(InferenceOpened, changed(layout="sections"), seen), "has the hash"),
+        (lambda run: instead(v.InferenceOpened, changed(similarities=(0.5,) * 9), seen), "memories and 9 similarities"),
+        (lambda run: instead(v.InferenceOpened, changed(marker=5), seen), "not closed by then"),
+        (lambda run: instead(v.InferenceOpened, changed(floor=1.5), seen), "is memory with"),
+        (lambda run: instead(v.InferenceOpened, changed(treatment="far"), seen), "is far with"),
+        (lambda run: instead(v.InferenceOpened, changed(treatment="holdback"), seen), "the coin of its session"),
+        (lambda run: instead(v.ServingStarted, changed(salt="0" * 32)), "the coin of its session"),
+        (lambda run: instead(v.ServingStarted, changed(salt="0" * 32), lambda e: e.process == 2), "another salt"),  # type: ignore[attr-defined]
+        (lambda run: instead(v.InferenceOpened, changed(layout="sections"), seen), "has the hash"),
         (
-            lambda run: instead(ServingStarted, changed(layout="sections")),
+            lambda run: instead(v.ServingStarted, changed(layout="sections")),
             "has cases as turns, process 1 shows sections",
         ),
-        (lambda run: instead(ServingStarted, changed(is_bare=True)), "has the hash"),
-        (lambda run: instead(InferenceOpened, changed(inference="inf-1-900")), "is closed, and was not open"),
-        (lambda run: instead(InferenceClosed, changed(inference="inf-1-2")), "is closed, and was not open"),
+        (lambda run: instead(v.ServingStarted, changed(is_bare=True)), "has the hash"),
+        (lambda run: instead(v.InferenceOpened, changed(inference="inf-1-900")), "is closed, and was not open"),
+        (lambda run: instead(v.InferenceClosed, changed(inference="inf-1-2")), "is closed, and was not open"),
         (
             lambda run: after(
-                RunInherited,
+                v.RunInherited,
                 *(
-                    MemoryQuarantined(memory_id=name, reason="bad", by="me")
-                    for name in next(e for e in LogReader(run.log_path).of(InferenceOpened) if seen(e)).memories
+                    v.MemoryQuarantined(memory_id=name, reason="bad", by="me")
+                    for name in next(e for e in LogReader(run.log_path).of(v.InferenceOpened) if seen(e)).memories
                 ),
             ),
             "was quarantined at the marker",

@@ -27,17 +27,10 @@ from mage_es.engine.serving.serve import far_words
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.viewing.cli.show import inference_table, put_in
 from mage_es.engine.viewing.show import show_inference
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import LogError, NotFound, RunLocked, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    InferenceClosed,
-    InferenceOpened,
-    IterationClosed,
-    ModelCalled,
-    RecordingResumed,
-    ServingStarted,
-)
 from tests.engine.serving.talking import closed, said
 from tests.events.disks import RefusingDisk
 
@@ -56,7 +49,7 @@ def test_a_question_gets_a_note_that_is_on_record_when_the_request_goes_on(serve
     live = serve(holdback=0)
     prepared = live.prepare(said(QUESTION), "chat")
     live.submit(prepared).result()
-    [recorded] = LogReader(live.run.log_path).of(InferenceOpened)
+    [recorded] = LogReader(live.run.log_path).of(v.InferenceOpened)
     assert recorded == prepared.opened and recorded.treatment == "memory" and recorded.memories
     assert len(recorded.similarities) == len(recorded.memories) and max(recorded.similarities) == recorded.nearest > 0
     assert sha256_text(prepared.notes[0].text) == recorded.note_sha256
@@ -93,7 +86,7 @@ def test_the_layout_is_that_of_the_served_run_from_its_begin_on(serve: Serve, pa
     own = serve()
     assert live.world.setting.config.form == "turns" and own.world.setting.config.form == "sections"
     live.close(), own.close()
-    assert [event.layout for event in LogReader(live.run.log_path).of(ServingStarted)] == ["turns"]
+    assert [event.layout for event in LogReader(live.run.log_path).of(v.ServingStarted)] == ["turns"]
     assert serve(name="as-turns").layout.form == "turns"
     with pytest.raises(UsageError, match=r"has shown cases as sections since it began.* omit --layout"):
         serve(run=parent, bounds=NoteBounds(layout="turns"))
@@ -102,8 +95,8 @@ def test_the_layout_is_that_of_the_served_run_from_its_begin_on(serve: Serve, pa
 def test_a_served_run_begins_without_a_call_and_passes_every_check(serve: Serve, parent: Run) -> None:
     live = serve()
     reader = LogReader(live.run.log_path)
-    assert not list(reader.of(ModelCalled)) and live.run.id == f"{parent.id}-served"
-    [start] = reader.of(IterationClosed)
+    assert not list(reader.of(v.ModelCalled)) and live.run.id == f"{parent.id}-served"
+    [start] = reader.of(v.IterationClosed)
     assert start.iteration == live.marker == 1
     live.close()
     report = verify(live.run)
@@ -325,8 +318,8 @@ def test_texts_are_recorded_only_where_that_was_asked_for(serve: Serve) -> None:
         live.close_inference(closed(name, reply="97"))
         live.close()
         reader = LogReader(live.run.log_path)
-        assert [event.question for event in reader.of(InferenceOpened)] == [question]
-        assert [event.reply for event in reader.of(InferenceClosed)] == [reply]
+        assert [event.question for event in reader.of(v.InferenceOpened)] == [question]
+        assert [event.reply for event in reader.of(v.InferenceClosed)] == [reply]
         shown = [*inference_table(show_inference(live.run, name)).rows]
         assert [row for row in shown if row[0] in ("question", "reply")] == [
             pair for pair in (("question", question), ("reply", reply)) if pair[1]
@@ -398,8 +391,8 @@ def test_requests_at_once_are_each_on_record_once_and_of_one_turn_all_get_one_no
     live.close()
     reader = LogReader(live.run.log_path)
     names = [each.opened.inference for each in prepared]
-    assert sorted(event.inference for event in reader.of(InferenceOpened)) == sorted(names)
-    assert sorted(event.inference for event in reader.of(InferenceClosed)) == sorted(names)
+    assert sorted(event.inference for event in reader.of(v.InferenceOpened)) == sorted(names)
+    assert sorted(event.inference for event in reader.of(v.InferenceClosed)) == sorted(names)
     assert verify(live.run).ok
 
 
@@ -416,7 +409,7 @@ def test_on_a_full_disk_requests_go_on_without_notes_and_what_was_acknowledged_s
     assert "disk is full" in live.health.problem and live.journal.lost == 3
     with suppress(LogError):
         live.close()
-    assert [event.inference for event in LogReader(live.run.log_path).of(InferenceOpened)] == [kept.opened.inference]
+    assert [event.inference for event in LogReader(live.run.log_path).of(v.InferenceOpened)] == [kept.opened.inference]
     again = serve(run=live.run, holdback=0).prepare(said(QUESTION, OTHER, QUESTION), "chat", session="s")
     assert again.notes[0] == kept.notes[0] and 1 not in again.notes
 
@@ -448,11 +441,11 @@ def test_a_log_that_refused_is_opened_again_by_itself_and_the_log_and_the_consol
     assert after.notes[0] == before.notes[0] and 1 not in after.notes
     live.close()
     reader = LogReader(live.run.log_path)
-    assert [(event.interruption, event.lost) for event in reader.of(RecordingResumed)] == [(1, 1)]
+    assert [(event.interruption, event.lost) for event in reader.of(v.RecordingResumed)] == [(1, 1)]
     # What was written and could not be synced is in the log, as a request that went on without its note.
-    known = {event.inference for event in reader.of(InferenceOpened)}
+    known = {event.inference for event in reader.of(v.InferenceOpened)}
     assert {before.opened.inference, after.opened.inference} <= known
-    bypassed = {event.inference for event in reader.of(InferenceClosed) if event.outcome == "bypassed"}
+    bypassed = {event.inference for event in reader.of(v.InferenceClosed) if event.outcome == "bypassed"}
     assert bypassed == known & {lost.opened.inference}
     assert verify(live.run).ok
     assert 1 not in serve(run=live.run).prepare(said(QUESTION, OTHER, QUESTION), "chat", session="s").notes

@@ -31,21 +31,9 @@ from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.upkeep.review import review
 from mage_es.engine.verbs.evolve import evolve_price
 from mage_es.engine.verbs.exam import examine
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import Appended, Log, LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    BanditUpdated,
-    Event,
-    InferenceOpened,
-    IterationClosed,
-    MemoryAppended,
-    MemoryProposed,
-    MemoryQuarantined,
-    ProposalSettled,
-    QuestionPlanned,
-    ServingStarted,
-)
 from tests.engine.conftest import SMALL, begin
 from tests.engine.forgery import forged, instead
 from tests.engine.serving.conftest import LABELS
@@ -69,7 +57,7 @@ def live(serve: Callable[..., LiveRun], request: pytest.FixtureRequest) -> LiveR
 @pytest.fixture
 def say(live: LiveRun) -> Say:
     """Gives feedback on the inference of a key."""
-    names = {one.key: one.inference for one in LogReader(live.run.log_path).of(InferenceOpened)}
+    names = {one.key: one.inference for one in LogReader(live.run.log_path).of(v.InferenceOpened)}
 
     def give(value: Any, *, key: str, once: str = "1", live: LiveRun = live) -> None:
         about = Feedback(metric=f"good {once}", value=value, idempotency_key=once, inference_id=names[key])
@@ -85,7 +73,7 @@ def published(live: LiveRun) -> PublishReport:
 
 
 def digests(run: Run) -> list[tuple[int, Any]]:
-    return [(event.iteration, event.digests) for event in LogReader(run.log_path).of(IterationClosed)]
+    return [(event.iteration, event.digests) for event in LogReader(run.log_path).of(v.IterationClosed)]
 
 
 @pytest.mark.slow
@@ -110,7 +98,7 @@ def test_a_run_without_anchors_is_not_published_nor_priced_and_keeps_what_client
     config = msgspec.structs.replace(SMALL, anchors=0, guard="off", iterations=1)
     with contextlib.closing(LiveRun.open(begin(tmp_path / "runs", config), learn="propose", holdback=0)) as live:
         live.submit(live.prepare(said(QUESTION), "chat", key="a")).result()
-        name = next(LogReader(live.run.log_path).of(InferenceOpened)).inference
+        name = next(LogReader(live.run.log_path).of(v.InferenceOpened)).inference
         told = Feedback(metric="good", value=RIGHT, idempotency_key="1", inference_id=name)
         asyncio.run(live.give_feedback(told, key="a"))
     before = LogReader(live.run.log_path).head
@@ -132,7 +120,7 @@ def test_anchors_are_asked_as_clients_questions_are_and_by_one_model_for_good(li
     live.close()
     other = "builtin/copier"
     publish(live.run, execution=other)
-    plans = [record.event for record in LogReader(live.run.log_path).records({QuestionPlanned})]
+    plans = [record.event for record in LogReader(live.run.log_path).records({v.QuestionPlanned})]
     assert {plan.iteration for plan in plans} >= {live.marker + 1}
     # No skill's instruction, no route, nothing but what a note has.
     assert {(plan.skill, plan.routing_arm, plan.chain, plan.tool_id) for plan in plans} == {("", "cot", (), "")}
@@ -150,10 +138,10 @@ def test_an_anchor_and_an_exam_of_a_served_run_read_what_a_clients_question_read
     published(live)
     reader = LogReader(live.run.log_path)
     setting, questions = live.world.setting, live.world.questions
-    asked = [(seq, plan) for seq, plan in reader.numbered(QuestionPlanned) if plan.iteration > live.marker]
+    asked = [(seq, plan) for seq, plan in reader.numbered(v.QuestionPlanned) if plan.iteration > live.marker]
     examine(live.run, questions=3)
     [exam] = live.run.exams()
-    examined = LogReader(exam.log_path).of(QuestionPlanned)
+    examined = LogReader(exam.log_path).of(v.QuestionPlanned)
     for seq, plan in [*asked, *((reader.head.seq + 1, plan) for plan in examined)]:
         state = state_of(live.run, reader, until=seq - 1)
         hits = in_order(state, plan.memories, live.layout)
@@ -173,15 +161,15 @@ def test_an_anchor_that_was_asked_in_another_layout_than_is_served_is_found_in_t
     say({"answer": "37"}, key="a")
     published(live)
 
-    def moved(event: Event) -> Event:
-        assert isinstance(event, QuestionPlanned)
+    def moved(event: v.Event) -> v.Event:
+        assert isinstance(event, v.QuestionPlanned)
         spans = tuple(msgspec.structs.replace(span, offset=span.offset + 100) for span in event.spans)
         return msgspec.structs.replace(event, spans=spans)
 
-    def is_ours(event: Event) -> bool:
-        return isinstance(event, QuestionPlanned) and event.iteration > live.marker and bool(event.spans)
+    def is_ours(event: v.Event) -> bool:
+        return isinstance(event, v.QuestionPlanned) and event.iteration > live.marker and bool(event.spans)
 
-    forged(live.run.log_path, tmp_path / "log", instead(QuestionPlanned, moved, is_ours))
+    forged(live.run.log_path, tmp_path / "log", instead(v.QuestionPlanned, moved, is_ours))
     [check] = check_injections(LogReader(tmp_path / "log"))
     assert not check.ok and "was not asked in the layout that is served" in check.detail
 
@@ -200,8 +188,8 @@ def test_the_price_is_not_less_than_what_the_first_publish_asks(labelled: Run, t
     assert evolve_price(LABELS, from_run=live.run) == evolve_price(LABELS, from_run=labelled), (
         "to publish is no learning"
     )
-    began = next(seq for seq, _ in LogReader(live.run.log_path).numbered(ServingStarted))
-    planned = list(LogReader(live.run.log_path).of(QuestionPlanned, since=began))
+    began = next(seq for seq, _ in LogReader(live.run.log_path).numbered(v.ServingStarted))
+    planned = list(LogReader(live.run.log_path).of(v.QuestionPlanned, since=began))
     assert {each.purpose for each in planned} == {"anchor", "bare"} and len(planned) <= price.questions
 
 
@@ -224,11 +212,11 @@ def test_what_the_guard_refuses_is_in_no_prompt_and_takes_no_other_key_with_it(l
         report = published(live)
     assert [each.verdict for each in report.keys] == ["soft_rollback", "accepted"]
     reader = LogReader(live.run.log_path)
-    assert [event.verdict for event in reader.of(ProposalSettled)] == ["refused", "waiting"]
-    quarantined, _ = list(reader.of(MemoryQuarantined))
-    answers = {event.memory_id: event.answer for event in reader.of(MemoryAppended)}
+    assert [event.verdict for event in reader.of(v.ProposalSettled)] == ["refused", "waiting"]
+    quarantined, _ = list(reader.of(v.MemoryQuarantined))
+    answers = {event.memory_id: event.answer for event in reader.of(v.MemoryAppended)}
     assert quarantined.by == "guard" and answers[quarantined.memory_id] == "99"
-    given, taken = [each for each in reader.of(BanditUpdated) if each.question_id.startswith("inf-")]
+    given, taken = [each for each in reader.of(v.BanditUpdated) if each.question_id.startswith("inf-")]
     assert (taken.alpha_after, taken.beta_after) == (given.alpha_before, given.beta_before)
     assert not [check for check in verify(live.run).checks if not check.ok]
 
@@ -282,14 +270,14 @@ def test_what_no_closed_iteration_has_is_in_no_state_that_can_be_asked(live: Liv
     live.close()
     publish(live.run)
     approve(live.run)
-    [born] = [proposed.memory_id for proposed in LogReader(live.run.log_path).of(MemoryProposed)]
+    [born] = [proposed.memory_id for proposed in LogReader(live.run.log_path).of(v.MemoryProposed)]
     is_closed = False
     for _ in range(40):
         with suppress(Killed), killing(after=0):
             publish(live.run)
         reader = LogReader(live.run.log_path)
-        added = [seq for seq, event in reader.numbered(MemoryAppended) if event.memory_id == born]
-        is_closed = bool(added) and any(seq > added[0] for seq, _ in reader.numbered(IterationClosed))
+        added = [seq for seq, event in reader.numbered(v.MemoryAppended) if event.memory_id == born]
+        is_closed = bool(added) and any(seq > added[0] for seq, _ in reader.numbered(v.IterationClosed))
         assert bool(open_run(live.run).state.memory.count_of(born)) == is_closed
         if is_closed:
             break
@@ -321,15 +309,15 @@ def test_what_a_stopped_publish_has_asked_is_not_in_the_price_of_going_on(
     about = Feedback(metric="good", value={"answer": "4"}, idempotency_key="1", inference_id=asked.opened.inference)
     asyncio.run(live.give_feedback(about))
     live.close()
-    whole, began = publish_price(live.run), next(s for s, _ in LogReader(live.run.log_path).numbered(ServingStarted))
+    whole, began = publish_price(live.run), next(s for s, _ in LogReader(live.run.log_path).numbered(v.ServingStarted))
     half = Limits(max_calls=round(rounds * LABELS.anchors))
     with pytest.raises(BudgetReached):
         publish(live.run, runtime=Runtime(workers=1, limits=half))
-    own = LogReader(live.run.log_path).of(AnswerJudged, since=began)
+    own = LogReader(live.run.log_path).of(v.AnswerJudged, since=began)
     done = sum(each.purpose in ("anchor", "bare") for each in own)
     left = publish_price(live.run)
     assert done > 0 and left.questions == whole.questions - done == 3 * LABELS.anchors - done
     before = LogReader(live.run.log_path).head.seq
     publish(live.run, runtime=Runtime(limits=Limits(max_calls=999)))
-    now = [each for each in LogReader(live.run.log_path).of(AnswerJudged, since=before) if each.purpose != "exam"]
+    now = [each for each in LogReader(live.run.log_path).of(v.AnswerJudged, since=before) if each.purpose != "exam"]
     assert len(now) <= left.questions and publish_price(live.run).questions == 0

@@ -29,18 +29,9 @@ from mage_es.engine.serving.publish import publish
 from mage_es.engine.serving.rules.trials import LEAST
 from mage_es.engine.upkeep.memory import curate, memory
 from mage_es.engine.upkeep.review import review
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    Event,
-    InferenceOpened,
-    MemoryAppended,
-    MemoryQuarantined,
-    MemoryReleased,
-    ProposalReviewed,
-    ProposalSettled,
-    QuestionPlanned,
-)
 from tests.engine.conftest import begin
 from tests.engine.forgery import after, forged, instead
 from tests.engine.serving.behind import PATIENCE_S, serving
@@ -137,7 +128,7 @@ def test_only_a_key_that_curates_decides_and_never_on_what_it_proposed_itself(cl
     assert clients.decide("boss", own, "approve") == 400 and clients.decide("boss", own, "reject") == 200
     assert clients.decide("boss", planted, "approve") == 200
     [reviewed] = [
-        each for each in LogReader(clients.live.run.log_path).of(ProposalReviewed) if each.memory_id == planted
+        each for each in LogReader(clients.live.run.log_path).of(v.ProposalReviewed) if each.memory_id == planted
     ]
     assert (reviewed.by, reviewed.reason, reviewed.verdict) == ("boss", "read", "approved")
     [refused] = review(clients.live.run).refused
@@ -150,7 +141,7 @@ def test_what_a_key_takes_out_of_use_and_brings_back_is_on_record_under_its_name
     memory = next(iter(clients.live.state.memory.rows())).memory_id
     assert clients.decide("reader", memory, "quarantine") == 403, "a key that looks at runs changes nothing"
     assert [clients.decide("boss", memory, action) for action in ("quarantine", "release")] == [200, 200]
-    decisions = LogReader(clients.live.run.log_path).of(MemoryQuarantined, MemoryReleased)
+    decisions = LogReader(clients.live.run.log_path).of(v.MemoryQuarantined, v.MemoryReleased)
     assert [(event.memory_id, event.by) for event in decisions if event.memory_id == memory] == [(memory, "boss")] * 2
     report = clients.call("boss", f"/v1/memories/{memory}").json()
     assert report["item"]["by"] == "boss" and "memory.quarantined by boss" in report["history"][0]
@@ -235,7 +226,7 @@ def test_on_no_topic_does_a_planted_text_reach_another_key_unless_it_is_approved
 
 
 def given_to_others(live: LiveRun) -> set[str]:
-    opened = LogReader(live.run.log_path).of(InferenceOpened)
+    opened = LogReader(live.run.log_path).of(v.InferenceOpened)
     return {memory for each in opened if each.key == "alice" for memory in each.memories}
 
 
@@ -250,7 +241,7 @@ def test_anchors_that_saw_a_text_and_lost_nothing_let_it_pass_without_a_person(t
         for each in questions[60:160]:
             clients.plant("mallory", each.question, each.gold)
     publish(live.run)
-    settled = list(LogReader(live.run.log_path).of(ProposalSettled))
+    settled = list(LogReader(live.run.log_path).of(v.ProposalSettled))
     verdicts = {verdict: [each for each in settled if each.verdict == verdict] for verdict in ("published", "waiting")}
     assert verdicts["published"] and verdicts["waiting"]
     for each in verdicts["published"]:
@@ -260,37 +251,37 @@ def test_anchors_that_saw_a_text_and_lost_nothing_let_it_pass_without_a_person(t
     assert check.ok and f"{len(verdicts['published'])} published" in check.detail
 
     # A log that says so where it was not so is found out.
-    def unseen(event: Event) -> Event:
-        assert isinstance(event, QuestionPlanned)
+    def unseen(event: v.Event) -> v.Event:
+        assert isinstance(event, v.QuestionPlanned)
         return msgspec.structs.replace(event, memories=())
 
-    def passed(event: Event) -> Event:
-        assert isinstance(event, ProposalSettled)
+    def passed(event: v.Event) -> v.Event:
+        assert isinstance(event, v.ProposalSettled)
         return msgspec.structs.replace(event, verdict="published", reason="")
 
     shown = [trial.question_id for trial in verdicts["published"][0].trials if trial.is_shown]
     tried = verdicts["published"][0].iteration
 
-    def is_shown(event: Event) -> bool:
-        return isinstance(event, QuestionPlanned) and (event.iteration, event.question_id) == (tried, shown[0])
+    def is_shown(event: v.Event) -> bool:
+        return isinstance(event, v.QuestionPlanned) and (event.iteration, event.question_id) == (tried, shown[0])
 
-    def is_waiting(event: Event) -> bool:
-        return isinstance(event, ProposalSettled) and event.verdict == "waiting"
+    def is_waiting(event: v.Event) -> bool:
+        return isinstance(event, v.ProposalSettled) and event.verdict == "waiting"
 
-    def nearer(event: Event) -> Event:
-        assert isinstance(event, MemoryAppended)
+    def nearer(event: v.Event) -> v.Event:
+        assert isinstance(event, v.MemoryAppended)
         return msgspec.structs.replace(event, embedding=event.embedding[::-1])
 
-    def is_published(event: Event) -> bool:
-        return isinstance(event, MemoryAppended) and event.phase == "serve"
+    def is_published(event: v.Event) -> bool:
+        return isinstance(event, v.MemoryAppended) and event.phase == "serve"
 
-    *_, memory = filter(is_published, LogReader(live.run.log_path).of(MemoryAppended))
+    *_, memory = filter(is_published, LogReader(live.run.log_path).of(v.MemoryAppended))
     other = msgspec.structs.replace(memory, memory_id="f" * 32, reasoning=PLANTED, phase="update")
     changes = {
-        "is not what a client proposed": instead(MemoryAppended, nearer, is_published),
-        f"the memory {other.memory_id} is not what": after(MemoryAppended, other, which=is_published),
-        "was not asked with": instead(QuestionPlanned, unseen, is_shown),
-        "no person had approved it": instead(ProposalSettled, passed, is_waiting),
+        "is not what a client proposed": instead(v.MemoryAppended, nearer, is_published),
+        f"the memory {other.memory_id} is not what": after(v.MemoryAppended, other, which=is_published),
+        "was not asked with": instead(v.QuestionPlanned, unseen, is_shown),
+        "no person had approved it": instead(v.ProposalSettled, passed, is_waiting),
     }
     for place, (told, change) in enumerate(changes.items()):
         forged(live.run.log_path, tmp_path / str(place), change)

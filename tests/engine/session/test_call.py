@@ -25,21 +25,9 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.viewing.ask import ask
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    BanditUpdated,
-    CallFailed,
-    EpisodeClosed,
-    Event,
-    ExamClosed,
-    MasteryUpdated,
-    ModelCalled,
-    QuestionPlanned,
-    ReplyRejected,
-)
 from mage_es.projections.fold import State
 from tests.engine.conftest import SMALL, silent
 
@@ -108,16 +96,16 @@ def test_a_question_whose_call_fails_for_good_is_settled_apart_and_nothing_is_le
         return Fault("rejected", "withheld") if poison(request) else None
 
     run = begin(tmp_path, models(filtered, fine))
-    planned = {(e.iteration, e.purpose, e.question_id) for e in events(run, QuestionPlanned)}
-    judged = {(e.iteration, e.purpose, e.question_id) for e in events(run, AnswerJudged)}
-    lost = {(e.iteration, e.purpose, e.question_id) for e in events(run, AnswerUnanswered)}
+    planned = {(e.iteration, e.purpose, e.question_id) for e in events(run, v.QuestionPlanned)}
+    judged = {(e.iteration, e.purpose, e.question_id) for e in events(run, v.AnswerJudged)}
+    lost = {(e.iteration, e.purpose, e.question_id) for e in events(run, v.AnswerUnanswered)}
     assert lost and not lost & judged and lost | judged <= planned
     # Anchors that there was no need to ask are planned, and no more.
     assert {purpose for _, purpose, _ in planned - lost - judged} <= {"anchor"}
-    counted = {(e.question_id) for e in events(run, BanditUpdated)}
+    counted = {(e.question_id) for e in events(run, v.BanditUpdated)}
     assert not {name for k, purpose, name in lost if purpose == "fresh"} & counted
     fresh = sum(purpose == "fresh" for _, purpose, _ in judged)
-    assert sum(e.successes + e.failures for e in events(run, MasteryUpdated)) == fresh
+    assert sum(e.successes + e.failures for e in events(run, v.MasteryUpdated)) == fresh
     rows = summarise(run).rows
     assert sum(row.unanswered for row in rows) == len(lost)
     assert sum(row.fresh_total for row in rows) == sum(purpose == "fresh" for _, purpose, _ in planned) > fresh
@@ -136,7 +124,7 @@ def test_every_failed_attempt_is_on_record_before_the_next_and_none_twice(tmp_pa
 
     both = models(once, once)
     run = begin(tmp_path, both)
-    failed, called = events(run, CallFailed), events(run, ModelCalled)
+    failed, called = events(run, v.CallFailed), events(run, v.ModelCalled)
     assert isinstance(both.execution, Failing) and isinstance(both.guidance, Failing)
     assert fallen and len(failed) == len(fallen)
     assert len(failed) + len(called) == both.execution.calls + both.guidance.calls
@@ -144,13 +132,13 @@ def test_every_failed_attempt_is_on_record_before_the_next_and_none_twice(tmp_pa
     assert all(0 < failure.wait_us <= QUICK.longest_wait_s * 1e6 for failure in failed)
     seen = {(e.iteration, e.purpose, e.about, e.attempt, e.tier, e.tries) for e in failed}
     assert len(seen) == len(failed)
-    assert not events(run, AnswerUnanswered)
+    assert not events(run, v.AnswerUnanswered)
 
 
 @pytest.mark.slow
 def test_a_guidance_call_that_fails_for_good_is_recorded_and_the_run_goes_on(tmp_path: Path) -> None:
     run = begin(tmp_path, models(fine, lambda number, request: Fault("rejected", "no") if number > 2 else None))
-    failed = events(run, CallFailed)
+    failed = events(run, v.CallFailed)
     assert {(e.tier, e.final) for e in failed} == {("guidance", True)}
     assert summarise(run).state == "finished"
 
@@ -163,16 +151,16 @@ def test_a_provider_that_goes_down_stops_the_run_which_resumes_with_nothing_lost
         begin(tmp_path, down, observer=lambda note: said.append(note.message) if note.is_announcement else None)
     run = find_run(tmp_path, "r")
     assert [words for words in said if "failed 40 times in a row" in words]
-    before = len(events(run, CallFailed))
+    before = len(events(run, v.CallFailed))
     # Those in flight beside the 40th, when a pause begins, and beside the last one may fail, too: three each time.
-    assert 80 <= before <= 86 and not events(run, AnswerUnanswered)
+    assert 80 <= before <= 86 and not events(run, v.AnswerUnanswered)
     again = models(lambda number, request: Fault("connection", "refused") if number < 3 else None, fine)
     resume(run, config=None, data_dir=None, runtime=Runtime(workers=4, retry_policy=QUICK), models=again)
     assert isinstance(again.execution, Failing) and isinstance(down.execution, Failing)
-    answered = Counter((e.tier, e.purpose, e.about, e.iteration, e.request_sha256) for e in events(run, ModelCalled))
+    answered = Counter((e.tier, e.purpose, e.about, e.iteration, e.request_sha256) for e in events(run, v.ModelCalled))
     assert set(answered.values()) == {1}
-    assert summarise(run).state == "finished" and not events(run, AnswerUnanswered)
-    failed = events(run, CallFailed)
+    assert summarise(run).state == "finished" and not events(run, v.AnswerUnanswered)
+    failed = events(run, v.CallFailed)
     assert len({(e.iteration, e.purpose, e.about, e.attempt, e.tries) for e in failed}) == len(failed) == before + 2
 
 
@@ -187,7 +175,7 @@ def test_an_exam_counts_a_question_without_an_answer_as_asked_and_wrong_and_says
     assert (report.total, len(report.answers), report.unanswered) == (10, 10, {"rejected": 2})
     assert report.correct == sum(right for _, right in report.answers) <= 8
     assert report.total == sum(group.total for group in report.task_types)
-    [closed] = (end for end in LogReader(small_run.log_path).of(ExamClosed) if end.exam == report.exam_id)
+    [closed] = (end for end in LogReader(small_run.log_path).of(v.ExamClosed) if end.exam == report.exam_id)
     assert (closed.total, closed.correct, closed.unanswered) == (10, report.correct, 2)
     assert report.interval is not None and report.interval[0] < report.correct / 10 < report.interval[1]
 
@@ -216,12 +204,12 @@ def test_a_question_given_up_is_not_asked_again_by_a_resumed_run(tmp_path: Path)
             models=models(filtered, fine),
         )
     run = find_run(tmp_path, "r")
-    lost = {(e.iteration, e.question_id) for e in events(run, AnswerUnanswered)}
+    lost = {(e.iteration, e.question_id) for e in events(run, v.AnswerUnanswered)}
     assert len(lost) == 3
     resume(run, config=None, data_dir=None, runtime=Runtime(workers=4, retry_policy=QUICK), models=models(fine, fine))
-    answered = {(e.iteration, e.question_id) for e in events(run, AnswerJudged)}
+    answered = {(e.iteration, e.question_id) for e in events(run, v.AnswerJudged)}
     assert not lost & answered
-    assert {(e.iteration, e.question_id) for e in events(run, AnswerUnanswered)} == lost
+    assert {(e.iteration, e.question_id) for e in events(run, v.AnswerUnanswered)} == lost
 
 
 @pytest.mark.slow
@@ -240,9 +228,9 @@ def test_an_episode_whose_call_fails_for_good_is_left_out_of_what_is_explored(tm
         models=both,
     )
     run = find_run(tmp_path, "r")
-    lost = {(e.iteration, e.purpose, e.question_id) for e in events(run, AnswerUnanswered)}
+    lost = {(e.iteration, e.purpose, e.question_id) for e in events(run, v.AnswerUnanswered)}
     assert any(purpose == "explore" for _, purpose, _ in lost)
-    assert not lost & {(e.iteration, e.purpose, e.episode_id) for e in events(run, EpisodeClosed)}
+    assert not lost & {(e.iteration, e.purpose, e.episode_id) for e in events(run, v.EpisodeClosed)}
     assert summarise(run).state == "finished"
 
 
@@ -260,9 +248,9 @@ def test_a_judge_that_fails_for_good_leaves_the_question_unanswered_and_not_wron
     own = Models(open_model("truth/learner", "execution"), open_model("truth/guide", "guidance"), NoJudge())
     evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r", models=own)
     run = find_run(tmp_path, "r")
-    judged = {e.about for e in events(run, CallFailed) if e.tier == "judge"}
-    assert judged == {e.question_id for e in events(run, AnswerUnanswered)} != set()
-    assert {e.judge for e in events(run, AnswerJudged)} == {"rule"}
+    judged = {e.about for e in events(run, v.CallFailed) if e.tier == "judge"}
+    assert judged == {e.question_id for e in events(run, v.AnswerUnanswered)} != set()
+    assert {e.judge for e in events(run, v.AnswerJudged)} == {"rule"}
 
 
 SETTING = Setting(Config(benchmark="b"), (), (), (), (), "")
@@ -277,7 +265,7 @@ class Applying:
 
     def __init__(self) -> None:
         self.state = State()
-        self.events: list[Event] = []
+        self.events: list[v.Event] = []
 
     def do(self, command: Command) -> None:
         for draft in decide(SETTING, self.state, command):
@@ -308,13 +296,13 @@ def test_after_garbage_and_a_wrong_form_the_right_reply_is_taken_and_both_reject
     recorder, model = Applying(), Scripted("I would rather not.", '{"principles": "Add first."}', GOOD)
     assert ask_typed(recorder, model) == RIGHT
     assert [type(event) for event in recorder.events] == [
-        ModelCalled,
-        ReplyRejected,
-        ModelCalled,
-        ReplyRejected,
-        ModelCalled,
+        v.ModelCalled,
+        v.ReplyRejected,
+        v.ModelCalled,
+        v.ReplyRejected,
+        v.ModelCalled,
     ]
-    rejected = [event for event in recorder.events if isinstance(event, ReplyRejected)]
+    rejected = [event for event in recorder.events if isinstance(event, v.ReplyRejected)]
     assert [(event.attempt, event.agent, event.purpose) for event in rejected] == [
         (0, "SkillDiscovery", "principles_v1"),
         (1, "SkillDiscovery", "principles_v1"),
@@ -354,4 +342,4 @@ def test_no_attempt_that_is_on_record_is_made_again(recorded: int) -> None:
     after = Scripted(*lines[recorded:])
     assert ask_typed(before, after) == RIGHT
     assert len(after.asked) == 3 - recorded
-    assert sum(isinstance(event, ModelCalled) for event in before.events) == 3
+    assert sum(isinstance(event, v.ModelCalled) for event in before.events) == 3

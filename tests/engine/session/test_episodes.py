@@ -36,28 +36,10 @@ from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.viewing.ask import ask
 from mage_es.engine.viewing.show import show
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted, LogError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    MICRO,
-    ActionRecipeHarvested,
-    AnswerCarried,
-    AnswerJudged,
-    BanditUpdated,
-    EpisodeClosed,
-    EpisodeStepped,
-    Event,
-    ExamClosed,
-    ExamOpened,
-    IterationClosed,
-    MemoryAppended,
-    ModelCalled,
-    PatternAbstracted,
-    QuestionPlanned,
-    SegmentSealed,
-    TaskContextOpened,
-)
 from tests.engine.killing import kill_again_and_again
 from tests.engine.rules.states import Built, setting_of
 from tests.engine.rules.test_step_prompt import PLANNED
@@ -112,17 +94,22 @@ def run_in(folder: Path, config: Config = CONFIG, *, workers: int = 8, execution
     return find_run(folder, "r")
 
 
-def events_of(run: Run, *types: type[Event]) -> list[Event]:
+def events_of(run: Run, *types: type[v.Event]) -> list[v.Event]:
     return list(LogReader(run.log_path).of(*types))
 
 
 def digests(run: Run) -> list[object]:
-    return [e.digests for e in events_of(run, IterationClosed)]
+    return [e.digests for e in events_of(run, v.IterationClosed)]
 
 
-def called(move: Ask, text: str) -> ModelCalled:
+def called(move: Ask, text: str) -> v.ModelCalled:
     return plain(
-        ModelCalled, purpose="fresh", about=move.about, request_sha256=move.request.sha256, text=text, stop_reason="end"
+        v.ModelCalled,
+        purpose="fresh",
+        about=move.about,
+        request_sha256=move.request.sha256,
+        text=text,
+        stop_reason="end",
     )
 
 
@@ -141,11 +128,11 @@ def test_one_eight_and_sixty_four_workers_give_the_same_digests(tmp_path: Path, 
 def test_every_step_of_an_episode_is_recorded_and_adds_up_to_its_end(workshop_run: Run) -> None:
     benchmark = open_benchmark("workshop", seed=7)
     questions = {question.id: question for question in benchmark.questions("evolution")}
-    steps: dict[tuple[str, str, int], list[EpisodeStepped]] = {}
-    for event in events_of(workshop_run, EpisodeStepped):
-        assert isinstance(event, EpisodeStepped)
+    steps: dict[tuple[str, str, int], list[v.EpisodeStepped]] = {}
+    for event in events_of(workshop_run, v.EpisodeStepped):
+        assert isinstance(event, v.EpisodeStepped)
         steps.setdefault((event.purpose, event.episode_id, event.iteration), []).append(event)
-    closed = events_of(workshop_run, EpisodeClosed)
+    closed = events_of(workshop_run, v.EpisodeClosed)
     assert len(closed) == len(steps) > 20
     for end in closed:
         played = sorted(steps[end.purpose, end.episode_id, end.iteration], key=lambda step: step.step)
@@ -159,9 +146,10 @@ def test_every_step_of_an_episode_is_recorded_and_adds_up_to_its_end(workshop_ru
 
 def test_the_verdict_on_an_episode_is_its_environments_score(workshop_run: Run) -> None:
     scores = {
-        (end.purpose, end.episode_id, end.iteration): end.score_micro for end in events_of(workshop_run, EpisodeClosed)
+        (end.purpose, end.episode_id, end.iteration): end.score_micro
+        for end in events_of(workshop_run, v.EpisodeClosed)
     }
-    judged = events_of(workshop_run, AnswerJudged)
+    judged = events_of(workshop_run, v.AnswerJudged)
     assert judged and all(
         scores[verdict.purpose, verdict.question_id, verdict.iteration] == verdict.score_micro for verdict in judged
     )
@@ -177,8 +165,8 @@ def test_the_explorer_plays_at_its_own_temperature_on_evolution_tasks_only(tmp_p
             return await super().complete(request)
 
     run = run_in(tmp_path, msgspec.structs.replace(CONFIG, iterations=1), execution=Watching())
-    explored = [e for e in events_of(run, EpisodeClosed) if e.purpose == "explore"]
-    calls = [e for e in events_of(run, ModelCalled) if e.agent == "Explorer"]
+    explored = [e for e in events_of(run, v.EpisodeClosed) if e.purpose == "explore"]
+    calls = [e for e in events_of(run, v.ModelCalled) if e.agent == "Explorer"]
     assert len(explored) == CONFIG.explore_episodes
     assert all(end.episode_id.startswith("workshop-evolution-") for end in explored)
     assert Counter(seen)[0.3] == len(calls) == sum(end.steps for end in explored)
@@ -188,9 +176,9 @@ def test_the_explorer_plays_at_its_own_temperature_on_evolution_tasks_only(tmp_p
 def test_exploring_grows_the_environment_and_the_patterns_and_recipes(workshop_run: Run) -> None:
     replayed = replay(workshop_run, until="latest")
     assert all(check.equal for check in replayed.checks)
-    contexts = events_of(workshop_run, TaskContextOpened)
-    patterns = events_of(workshop_run, PatternAbstracted)
-    recipes = events_of(workshop_run, ActionRecipeHarvested)
+    contexts = events_of(workshop_run, v.TaskContextOpened)
+    patterns = events_of(workshop_run, v.PatternAbstracted)
+    recipes = events_of(workshop_run, v.ActionRecipeHarvested)
     assert len(contexts) == 2 * CONFIG.explore_episodes
     assert patterns and all(e.phase == "explore" for e in patterns)
     assert {e.phase for e in recipes} == {"explore", "update"}
@@ -199,7 +187,7 @@ def test_exploring_grows_the_environment_and_the_patterns_and_recipes(workshop_r
 
 
 def test_a_successful_episode_becomes_a_memory_of_its_transcript(workshop_run: Run) -> None:
-    memories = events_of(workshop_run, MemoryAppended)
+    memories = events_of(workshop_run, v.MemoryAppended)
     successes = [memory for memory in memories if memory.outcome == "success_memory"]
     assert successes
     assert all(": You " in memory.reasoning and "Action:" not in memory.reasoning for memory in successes)
@@ -227,7 +215,7 @@ def test_every_step_retrieves_by_what_is_observed_at_that_moment() -> None:
             prompts.append(move.request.prompt)
             move = advance(course, called(move, f"Action: go to {elsewhere}"))
         elif isinstance(move, Act):
-            bundles += [move.fact.memories] if isinstance(move.fact, EpisodeStepped) else []
+            bundles += [move.fact.memories] if isinstance(move.fact, v.EpisodeStepped) else []
             move = advance(course, move.fact)
     assert bundles == [("here",), ("afar",), ("afar",)]
     assert ["What of afar?" in prompt for prompt in prompts] == [False, True, True]
@@ -236,13 +224,13 @@ def test_every_step_retrieves_by_what_is_observed_at_that_moment() -> None:
 def test_the_plan_holds_the_first_steps_bundle(workshop_run: Run) -> None:
     first = {
         (step.purpose, step.episode_id, step.iteration): step.memories
-        for step in events_of(workshop_run, EpisodeStepped)
+        for step in events_of(workshop_run, v.EpisodeStepped)
         if step.step == 1
     }
-    plans = {(e.purpose, e.question_id, e.iteration): e for e in events_of(workshop_run, QuestionPlanned)}
+    plans = {(e.purpose, e.question_id, e.iteration): e for e in events_of(workshop_run, v.QuestionPlanned)}
     assert any(first.values())
     # Of the anchors some are planned and then carried, as enough others were asked.
-    carried = {("anchor", e.question_id, e.iteration) for e in events_of(workshop_run, AnswerCarried)}
+    carried = {("anchor", e.question_id, e.iteration) for e in events_of(workshop_run, v.AnswerCarried)}
     assert set(first) == set(plans) - carried
     for episode, found in first.items():
         assert tuple(hit.memory_id for hit in plans[episode].memories) == found
@@ -269,13 +257,13 @@ def test_a_run_stopped_in_the_middle_of_an_episode_resumes_to_the_same_digests(
             models=Models(Copier(count), guidance),
         )
     run = find_run(tmp_path, "r")
-    ended = {e.episode_id for e in events_of(run, EpisodeClosed)}
-    begun = {e.episode_id for e in events_of(run, EpisodeStepped)}
+    ended = {e.episode_id for e in events_of(run, v.EpisodeClosed)}
+    begun = {e.episode_id for e in events_of(run, v.EpisodeStepped)}
     assert begun - ended
     resume(run, config=None, data_dir=None, runtime=Runtime(workers=5), models=Models(Copier(), guidance))
     assert digests(run) == digests(workshop_run)
     keys = Counter(
-        (e.iteration, e.tier, e.purpose, e.about, e.attempt, e.request_sha256) for e in events_of(run, ModelCalled)
+        (e.iteration, e.tier, e.purpose, e.about, e.attempt, e.request_sha256) for e in events_of(run, v.ModelCalled)
     )
     assert set(keys.values()) == {1}
 
@@ -322,7 +310,7 @@ def test_an_environment_that_plays_differently_on_resuming_is_noticed(
 def test_replies_that_name_no_action_are_steps_and_are_counted(tmp_path: Path) -> None:
     run = run_in(tmp_path, msgspec.structs.replace(CONFIG, iterations=1), workers=1, execution=Mumbling())
     rows = summarise(run).episodes
-    steps = events_of(run, EpisodeStepped)
+    steps = events_of(run, v.EpisodeStepped)
     unparsed = [step for step in steps if not step.parsed]
     assert sum(row.unparsed for row in rows) == len(unparsed) > 0
     assert sum(row.steps for row in rows) == len(steps)
@@ -331,14 +319,14 @@ def test_replies_that_name_no_action_are_steps_and_are_counted(tmp_path: Path) -
 
 def test_an_episode_ends_at_the_limit_of_the_configuration(tmp_path: Path) -> None:
     run = run_in(tmp_path, msgspec.structs.replace(CONFIG, iterations=1, episode_steps=3))
-    assert {e.steps for e in events_of(run, EpisodeClosed)} <= {1, 2, 3}
+    assert {e.steps for e in events_of(run, v.EpisodeClosed)} <= {1, 2, 3}
 
 
 def test_without_success_memories_none_is_harvested_and_recipes_still_are(tmp_path: Path) -> None:
     run = run_in(tmp_path, msgspec.structs.replace(CONFIG, success_memories=False))
-    memories = events_of(run, MemoryAppended)
+    memories = events_of(run, v.MemoryAppended)
     assert memories and not any(memory.outcome == "success_memory" for memory in memories)
-    assert events_of(run, ActionRecipeHarvested)
+    assert events_of(run, v.ActionRecipeHarvested)
 
 
 def exam_of(run: Run, *, control: str = "none", execution: Model | None = None) -> object:
@@ -359,12 +347,12 @@ def test_an_exam_plays_episodes_frozen_in_a_log_of_its_own(workshop_run: Run) ->
         workshop_run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=4)
     )
     added = [record.event for record in LogReader(workshop_run.log_path).records(since=before.seq + 1)]
-    assert {type(event) for event in added} == {ExamOpened, ExamClosed, SegmentSealed}
+    assert {type(event) for event in added} == {v.ExamOpened, v.ExamClosed, v.SegmentSealed}
     assert report.guidance_calls == 0 and report.total == CONFIG.held_out
     assert [row.episodes for row in report.episodes] == [CONFIG.held_out]
     assert report.execution_calls == report.episodes[0].steps
     log = LogReader(sorted(workshop_run.exams_path.glob("*/log"))[0])
-    assert not list(log.records({MemoryAppended, PatternAbstracted, ActionRecipeHarvested, TaskContextOpened}))
+    assert not list(log.records({v.MemoryAppended, v.PatternAbstracted, v.ActionRecipeHarvested, v.TaskContextOpened}))
 
 
 def test_the_control_consults_the_graph_as_another_task_throughout(workshop_run: Run) -> None:
@@ -372,12 +360,12 @@ def test_the_control_consults_the_graph_as_another_task_throughout(workshop_run:
         exam_of(workshop_run, control="permuted")
     exam_of(workshop_run, control="shuffled")
     log = LogReader(sorted(workshop_run.exams_path.glob("*shuffled/log"))[-1])
-    plans = list(log.of(QuestionPlanned))
-    memories = {m.memory_id: m for m in events_of(workshop_run, MemoryAppended)}
+    plans = list(log.of(v.QuestionPlanned))
+    memories = {m.memory_id: m for m in events_of(workshop_run, v.MemoryAppended)}
     types = {plan.question_id: plan.task_type for plan in plans}
     assert all(plan.donor and types[plan.donor] != plan.task_type for plan in plans)
     donors = {plan.question_id: types[plan.donor] for plan in plans}
-    steps = list(log.of(EpisodeStepped))
+    steps = list(log.of(v.EpisodeStepped))
     assert any(step.memories for step in steps)
     for step in steps:
         assert {memories[name].task_type for name in step.memories} <= {donors[step.episode_id]}
@@ -386,7 +374,7 @@ def test_the_control_consults_the_graph_as_another_task_throughout(workshop_run:
 
 
 def test_an_episode_is_shown_step_by_step_with_its_prompts_verified(workshop_run: Run) -> None:
-    end = next(e for e in events_of(workshop_run, EpisodeClosed) if e.purpose == "fresh")
+    end = next(e for e in events_of(workshop_run, v.EpisodeClosed) if e.purpose == "fresh")
     report = show(workshop_run, end.episode_id, iteration=end.iteration, data_dir=None)
     assert report.prompt_verified
     assert len(report.moves) == 2 * end.steps + 1
@@ -411,12 +399,12 @@ def test_a_control_on_the_arm_recipe_begins_as_it_was_planned(*, donor_has_a_rec
     built.state.apply(msgspec.structs.replace(mine, least_similarity=-1.0, success_quota=1, failure_quota=0))
     for arm in SEARCH_ARMS:
         alpha, beta = (90, 1) if arm == "recipe" else (1, 90)
-        after = {"alpha_after": alpha * MICRO, "beta_after": beta * MICRO, "pulls_after": 99}
-        built.state.apply(plain(BanditUpdated, key="u", arm=arm, **after))
+        after = {"alpha_after": alpha * v.MICRO, "beta_after": beta * v.MICRO, "pulls_after": 99}
+        built.state.apply(plain(v.BanditUpdated, key="u", arm=arm, **after))
     asked, donor = world.asked(built.state, [own, other], ["u", "t"], ["exam", "exam"])
     command = PlanAnswers(iteration=0, phase="exam", asked=[asked], frozen=True, donors={own.id: donor})
     planned = plan_answers(world.setting, built.state, command)[0].event
-    assert isinstance(planned, QuestionPlanned)
+    assert isinstance(planned, v.QuestionPlanned)
     assert planned.search_arm == "recipe" and len(planned.memories) == 1
     stage = EpisodeContext(world.setting, built.state, Workshop(42), lambda text: world.embedder.encode([text])[0])
     first = begin(episode_of(stage, planned, own, Donor(other, "t")))

@@ -20,22 +20,9 @@ from mage_es.engine.session.evolving import check_tools
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    ActionTaken,
-    AnswerJudged,
-    Event,
-    IterationClosed,
-    IterationPlanned,
-    ModelCalled,
-    ReplyRejected,
-    RetrievalRecipeAuthored,
-    SkillCreated,
-    SkillRefined,
-    SkillSplit,
-    ToolAuthored,
-)
 from mage_es.projections.fold import State, fold
 from tests.paper_parts import PAPER_PARTS
 
@@ -78,13 +65,13 @@ def begin(folder: Path, guidance: Model, config: Config = CONFIG, *, after: int 
     return find_run(folder, "r")
 
 
-def events(run: Run, *types: type[Event]) -> list[Event]:
+def events(run: Run, *types: type[v.Event]) -> list[v.Event]:
     return list(LogReader(run.log_path).of(*types))
 
 
 def digests(run: Run) -> dict[str, str]:
-    closed = events(run, IterationClosed)[-1]
-    assert isinstance(closed, IterationClosed)
+    closed = events(run, v.IterationClosed)[-1]
+    assert isinstance(closed, v.IterationClosed)
     return {digest.projection: digest.value for digest in closed.digests}
 
 
@@ -100,31 +87,31 @@ def state_of(run: Run) -> State:
 
 @pytest.mark.paper("agents, SkillDiscovery")
 def test_an_ordinary_run_exercises_all_four_actions_and_each_leaves_what_it_is_for(grown_run: Run) -> None:
-    taken = [event for event in events(grown_run, ActionTaken) if isinstance(event, ActionTaken)]
+    taken = [event for event in events(grown_run, v.ActionTaken) if isinstance(event, v.ActionTaken)]
     authored = {event.action for event in taken if event.outcome == "authored"}
     assert {*ACTIONS, "failure_memories"} <= authored
     assert "retrieval_recipes" in {event.action for event in taken}
-    assert events(grown_run, ToolAuthored)
-    assert events(grown_run, SkillRefined)
-    assert events(grown_run, SkillSplit)
+    assert events(grown_run, v.ToolAuthored)
+    assert events(grown_run, v.SkillRefined)
+    assert events(grown_run, v.SkillSplit)
 
 
 def test_what_was_authored_is_in_use_afterwards(grown_run: Run) -> None:
     state = state_of(grown_run)
-    tools = [event for event in events(grown_run, ToolAuthored) if isinstance(event, ToolAuthored)]
+    tools = [event for event in events(grown_run, v.ToolAuthored) if isinstance(event, v.ToolAuthored)]
     assert all(tool.active and not tool.problem for tool in tools)
     assert state.tools.active(tools[-1].skill) is not None
-    recipes = [e for e in events(grown_run, RetrievalRecipeAuthored) if isinstance(e, RetrievalRecipeAuthored)]
+    recipes = [e for e in events(grown_run, v.RetrievalRecipeAuthored) if isinstance(e, v.RetrievalRecipeAuthored)]
     assert all(state.recipes.retrieval(recipe.task_type) for recipe in recipes)
-    children = [e.skill for e in events(grown_run, SkillCreated) if isinstance(e, SkillCreated) and e.parent]
+    children = [e.skill for e in events(grown_run, v.SkillCreated) if isinstance(e, v.SkillCreated) and e.parent]
     assert children and all(state.graph.parent(child) for child in children)
     state.graph.skills_in_order()
 
 
 def test_every_iteration_is_planned_with_a_brief_for_each_skill_of_its_frontier(grown_run: Run) -> None:
-    plans = [event for event in events(grown_run, IterationPlanned) if isinstance(event, IterationPlanned)]
+    plans = [event for event in events(grown_run, v.IterationPlanned) if isinstance(event, v.IterationPlanned)]
     assert all(plan.frontier and set(briefs_of(plan)) == set(plan.frontier) for plan in plans)
-    calls = [e for e in events(grown_run, ModelCalled) if isinstance(e, ModelCalled) and e.agent == "Navigator"]
+    calls = [e for e in events(grown_run, v.ModelCalled) if isinstance(e, v.ModelCalled) and e.agent == "Navigator"]
     assert [call.iteration for call in calls] == [0, 1, 2, 3]
 
 
@@ -135,14 +122,14 @@ def test_guidance_that_nothing_reads_changes_no_answer(tmp_path: Path) -> None:
     plain, unread = (
         begin(tmp_path / str(flag), Counting(), msgspec.structs.replace(DEFAULT, unread=flag)) for flag in (False, True)
     )
-    called = [Counter(e.purpose for e in LogReader(run.log_path).of(ModelCalled)) for run in (plain, unread)]
+    called = [Counter(e.purpose for e in LogReader(run.log_path).of(v.ModelCalled)) for run in (plain, unread)]
     assert (called[1] - called[0]).keys() == {"navigator_v1", "principles_v1"}  # of too few questions no tool is made
-    assert events(plain, AnswerJudged) == events(unread, AnswerJudged)
+    assert events(plain, v.AnswerJudged) == events(unread, v.AnswerJudged)
 
 
 def test_the_summary_of_a_run_shows_what_every_action_came_to_and_the_latest_briefs(grown_run: Run) -> None:
     found = summarise(grown_run)
-    taken = [event for event in events(grown_run, ActionTaken) if isinstance(event, ActionTaken)]
+    taken = [event for event in events(grown_run, v.ActionTaken) if isinstance(event, v.ActionTaken)]
     assert {row.action for row in found.actions} == {*ACTIONS, "failure_memories", "retrieval_recipes"}
     assert sum(row.taken for row in found.actions) == len(taken)
     assert sum(row.authored for row in found.actions) == sum(event.authored for event in taken)
@@ -151,7 +138,7 @@ def test_the_summary_of_a_run_shows_what_every_action_came_to_and_the_latest_bri
 
 @pytest.mark.paper("appendix, call audit")
 def test_every_guidance_call_names_its_agent_and_its_versioned_template(grown_run: Run) -> None:
-    calls = [e for e in events(grown_run, ModelCalled) if isinstance(e, ModelCalled) and e.tier == "guidance"]
+    calls = [e for e in events(grown_run, v.ModelCalled) if isinstance(e, v.ModelCalled) and e.tier == "guidance"]
     assert {(call.agent, call.purpose) for call in calls} == {
         ("Navigator", "navigator_v1"),
         ("SkillDiscovery", "ontology_v1"),
@@ -162,7 +149,7 @@ def test_every_guidance_call_names_its_agent_and_its_versioned_template(grown_ru
         ("SkillDiscovery", "skill_splitting_v1"),
     }
     # No recipe is asked for at its turn: too few memories to choose from, and no question was right.
-    taken = [event for event in events(grown_run, ActionTaken) if isinstance(event, ActionTaken)]
+    taken = [event for event in events(grown_run, v.ActionTaken) if isinstance(event, v.ActionTaken)]
     assert {e.outcome for e in taken if e.action == "retrieval_recipes"} == {"nothing to author"}
 
 
@@ -177,10 +164,12 @@ def test_a_guidance_model_that_gets_it_right_at_the_third_attempt_teaches_the_sa
 ) -> None:
     for name in ("slots", "bandits", "evidence", "scores", "questions"):
         assert digests(clumsy_run)[name] == digests(grown_run)[name]
-    rejected = Counter(event.attempt for event in events(clumsy_run, ReplyRejected) if isinstance(event, ReplyRejected))
-    calls = [e for e in events(clumsy_run, ModelCalled) if isinstance(e, ModelCalled) and e.tier == "guidance"]
+    rejected = Counter(
+        event.attempt for event in events(clumsy_run, v.ReplyRejected) if isinstance(event, v.ReplyRejected)
+    )
+    calls = [e for e in events(clumsy_run, v.ModelCalled) if isinstance(e, v.ModelCalled) and e.tier == "guidance"]
     assert rejected == {0: len(calls) / 3, 1: len(calls) / 3}
-    assert not events(grown_run, ReplyRejected)
+    assert not events(grown_run, v.ReplyRejected)
 
 
 @pytest.mark.parametrize("after", [1, 11, 29])
@@ -236,10 +225,10 @@ def test_with_every_action_switched_off_each_turn_is_recorded_as_such_and_nobody
     switches = ("failure_memories", "principles", "tools", "retrieval_recipes", "prompt_refinement", "skill_splitting")
     config = msgspec.structs.replace(CONFIG, pool=24, **dict.fromkeys(switches, False))
     run = begin(tmp_path, Counting(), config)
-    taken = [event for event in events(run, ActionTaken) if isinstance(event, ActionTaken)]
+    taken = [event for event in events(run, v.ActionTaken) if isinstance(event, v.ActionTaken)]
     assert {event.outcome for event in taken} == {"switched off"}
     assert {event.action for event in taken} == {*ACTIONS, "failure_memories", "retrieval_recipes"}
-    calls = [e for e in events(run, ModelCalled) if isinstance(e, ModelCalled) and e.tier == "guidance"]
+    calls = [e for e in events(run, v.ModelCalled) if isinstance(e, v.ModelCalled) and e.tier == "guidance"]
     assert {call.purpose for call in calls} == {"ontology_v1", "navigator_v1"}
 
 

@@ -23,19 +23,9 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.viewing.show import show
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerCarried,
-    AnswerJudged,
-    AnswerUndecided,
-    BanditUpdated,
-    GuardDecided,
-    MasteryUpdated,
-    MemoryAppended,
-    ModelCalled,
-    RunStarted,
-)
 from mage_es.projections.fold import fold
 from tests.paper_parts import PAPER_PARTS
 
@@ -112,21 +102,21 @@ def test_a_run_learns_from_undecided_answers_what_it_learns_without_them(tmp_pat
 
     undecided, _ = evolved(tmp_path / "undecided", partly)
     absent, _ = evolved(tmp_path / "absent", is_right, refuses=True)
-    left = of(undecided, AnswerUndecided)
+    left = of(undecided, v.AnswerUndecided)
     assert {event.purpose for event in left} >= {"fresh", "anchor"}
     assert {event.problem for event in left} == {"scorer failed: ValueError: what is this?"}
     assert learned(undecided) == learned(absent)
-    judged = of(undecided, AnswerJudged)
+    judged = of(undecided, v.AnswerJudged)
     evolving = Counter(event.question_id for event in judged if event.purpose in ("fresh", "revisit"))
     assert not any(name.endswith(HARD) for name in evolving)
-    assert not any(event.question_id.endswith(HARD) for event in of(undecided, BanditUpdated, MemoryAppended))
-    counted = sum(event.successes + event.failures for event in of(undecided, MasteryUpdated))
+    assert not any(event.question_id.endswith(HARD) for event in of(undecided, v.BanditUpdated, v.MemoryAppended))
+    counted = sum(event.successes + event.failures for event in of(undecided, v.MasteryUpdated))
     assert counted == sum(event.purpose == "fresh" for event in judged) > 0
     compared = [
-        event for event in (*judged, *of(undecided, AnswerCarried)) if getattr(event, "purpose", "anchor") == "anchor"
+        event for event in (*judged, *of(undecided, v.AnswerCarried)) if getattr(event, "purpose", "anchor") == "anchor"
     ]
-    assert sum(event.total for event in of(undecided, GuardDecided)) == len(compared)
-    guided = [event for event in of(undecided, ModelCalled) if event.tier == "guidance"]
+    assert sum(event.total for event in of(undecided, v.GuardDecided)) == len(compared)
+    guided = [event for event in of(undecided, v.ModelCalled) if event.tier == "guidance"]
     assert guided and not any(f" plus {HARD[1:]}?" in event.text for event in guided)
     rows = summarise(undecided).rows
     assert sum(row.undecided for row in rows) == len(left)
@@ -150,7 +140,7 @@ def test_an_exam_counts_undecided_answers_neither_as_right_nor_as_wrong(tmp_path
     assert verify(run).ok
     [closed, *_] = summarise(run).exams
     assert (closed.total, closed.undecided) == (asked - left, left)
-    name = next(event.question_id for event in LogReader(run.exams()[0].log_path).of(AnswerUndecided))
+    name = next(event.question_id for event in LogReader(run.exams()[0].log_path).of(v.AnswerUndecided))
     told = show(run, name)
     assert told.correct is None and told.undecided.startswith("scorer failed: TypeError: ")
 
@@ -192,20 +182,20 @@ def test_three_failures_in_a_row_stop_the_run_and_the_mended_scorer_judges_the_r
     last = {"raises": "last line", "hangs": "within 0.2 s", "exits": "exited with code 3", "returns nan": "score nan"}
     assert last.get(how, "return True, False, a number from 0 to 1, or a Score") in str(stopped.value)
     run = find_run(tmp_path / "mended", "r")
-    replied = [event.about for event in of(run, ModelCalled) if event.tier == "execution"]
-    settled = {event.question_id for event in of(run, AnswerJudged, AnswerUndecided)}
+    replied = [event.about for event in of(run, v.ModelCalled) if event.tier == "execution"]
+    settled = {event.question_id for event in of(run, v.AnswerJudged, v.AnswerUndecided)}
     assert len(set(replied) - settled) >= 3
     broken.unlink()
     learner = Adder()
     models = Models(learner, open_model("builtin/reference", "guidance"))
-    [started] = of(run, RunStarted)
+    [started] = of(run, v.RunStarted)
     patient = msgspec.structs.replace(parse(started.config), scorer_seconds=SUMS.scorer_seconds)
     resume(run, config=patient, models=models, runtime=Runtime(workers=4))
-    calls = Counter((e.iteration, e.tier, e.purpose, e.about, e.attempt) for e in of(run, ModelCalled))
+    calls = Counter((e.iteration, e.tier, e.purpose, e.about, e.attempt) for e in of(run, v.ModelCalled))
     assert set(calls.values()) == {1}
-    made = [event.about for event in of(run, ModelCalled) if event.tier == "execution"]
+    made = [event.about for event in of(run, v.ModelCalled) if event.tier == "execution"]
     assert learner.calls == len(made) - len(replied)
-    assert not of(run, AnswerUndecided)
+    assert not of(run, v.AnswerUndecided)
     assert learned(run) == learned(whole)
 
 

@@ -21,18 +21,9 @@ from mage_es.engine.study.baseline import baseline, read_baseline, resume_baseli
 from mage_es.engine.study.baselines.entries import BASELINES
 from mage_es.engine.viewing.show import show
 from mage_es.engine.viewing.transcript import CallReport
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    BaselineStarted,
-    BundleTrimmed,
-    ModelCalled,
-    QuestionPlanned,
-    QuestionsStored,
-    RunStarted,
-    SplitCommitted,
-)
 from tests.engine.bench.webshop.small import DATA, needs_data
 
 pytestmark = pytest.mark.slow
@@ -58,7 +49,7 @@ def test_a_baseline_answers_every_held_out_question_without_guidance(tmp_path: P
 def test_it_has_the_questions_that_an_evolution_is_examined_on(small_run: Run, tmp_path: Path) -> None:
     config = Config(benchmark="wordmath", seed=7, pool=24, held_out=20, anchors=12)
     committed = [
-        list(LogReader(each.log_path).of(SplitCommitted))
+        list(LogReader(each.log_path).of(v.SplitCommitted))
         for each in (small_run, run(tmp_path, "zero_shot_cot", config))
     ]
     assert committed[0] == committed[1]
@@ -75,7 +66,7 @@ def test_a_baseline_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Pa
     with pytest.raises(Interrupted):
         run(tmp_path, "self_consistency", stop=stop)
     stopped = find_run(tmp_path, "self_consistency-run")
-    before = len(list(LogReader(stopped.log_path).records({ModelCalled})))
+    before = len(list(LogReader(stopped.log_path).records({v.ModelCalled})))
     assert baseline_of(LogReader(stopped.log_path)) and 0 < before < 120
     report = resume_baseline(stopped, data_dir=None, runtime=Runtime(workers=3))
     assert report.execution_calls == 120
@@ -86,7 +77,7 @@ def test_a_baseline_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Pa
 def test_a_baseline_is_known_for_one_from_its_first_commit_on(tmp_path: Path) -> None:
     records = list(LogReader(run(tmp_path, "zero_shot_cot").log_path).records())
     first = [type(record.event) for record in records if record.commit == records[0].commit]
-    assert {RunStarted, SplitCommitted, QuestionsStored, BaselineStarted, QuestionPlanned} == set(first)
+    assert {v.RunStarted, v.SplitCommitted, v.QuestionsStored, v.BaselineStarted, v.QuestionPlanned} == set(first)
 
 
 def test_a_baseline_is_not_resumed_with_another_configuration(tmp_path: Path) -> None:
@@ -100,7 +91,7 @@ def test_a_baseline_is_not_resumed_with_another_configuration(tmp_path: Path) ->
 
 def test_it_can_be_shown_with_every_prompt_and_verified(tmp_path: Path) -> None:
     done = run(tmp_path, "reflexion")
-    name = next(LogReader(done.log_path).of(QuestionPlanned)).question_id  # type: ignore[union-attr]
+    name = next(LogReader(done.log_path).of(v.QuestionPlanned)).question_id  # type: ignore[union-attr]
     shown = show(done, name, iteration=None, data_dir=None)
     assert len(shown.moves) == 5 and all(move.verified for move in shown.moves)  # type: ignore[union-attr]
     assert all(check.ok for check in verify(done).checks)
@@ -162,9 +153,9 @@ def test_react_looks_in_the_questions_own_paragraphs_where_nobody_says_where_as_
         )  # fmt: skip
         said.append("end")
         done = find_run(tmp_path, f"r{search}")
-        found.append(list(LogReader(done.log_path).of(RunStarted, ModelCalled)))
+        found.append(list(LogReader(done.log_path).of(v.RunStarted, v.ModelCalled)))
     implied, given = (
-        [msgspec.structs.replace(e, run_id="") if isinstance(e, RunStarted) else e for e in f] for f in found
+        [msgspec.structs.replace(e, run_id="") if isinstance(e, v.RunStarted) else e for e in f] for f in found
     )
     assert implied[0] == given[0] and parse(first_event(LogReader(done.log_path)).config).search == "record"
     assert {(e.about, e.text) for e in implied[1:]} == {(e.about, e.text) for e in given[1:]}
@@ -223,11 +214,11 @@ def played(folder: Path, name: str, config: Config, learn_from: int, *, model: M
     return find_run(folder, "r")
 
 
-def learned_and_shown(run: Run) -> tuple[dict[str, AnswerJudged], set[str]]:
+def learned_and_shown(run: Run) -> tuple[dict[str, v.AnswerJudged], set[str]]:
     """Return the verdicts of the episodes that a method learned from, and those that the exam's prompts show."""
     reader = LogReader(run.log_path)
-    verdicts = {verdict.question_id: verdict for verdict in reader.of(AnswerJudged) if verdict.purpose == "fresh"}
-    exam = [plan for plan in reader.of(QuestionPlanned) if plan.purpose == "exam"]
+    verdicts = {verdict.question_id: verdict for verdict in reader.of(v.AnswerJudged) if verdict.purpose == "fresh"}
+    exam = [plan for plan in reader.of(v.QuestionPlanned) if plan.purpose == "exam"]
     assert all(show(run, plan.question_id, data_dir=DATA).prompt_verified for plan in exam[:2])
     assert all(check.ok for check in verify(run).checks)
     return verdicts, {span.source.removeprefix("case/") for plan in exam for span in plan.spans}
@@ -239,7 +230,7 @@ def test_the_nearest_right_episodes_of_a_shop_are_quoted_at_each_step(tmp_path: 
     verdicts, shown = learned_and_shown(run := played(tmp_path, "knn", config, 16, model=Regular()))
     right = {name for name, verdict in verdicts.items() if verdict.correct}
     assert len(verdicts) == 16 and shown and shown <= right < verdicts.keys()
-    name = next(plan.question_id for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "exam")
+    name = next(plan.question_id for plan in LogReader(run.log_path).of(v.QuestionPlanned) if plan.purpose == "exam")
     steps = [move for move in show(run, name, data_dir=DATA).moves if isinstance(move, CallReport)]
     assert len(steps) > 1 and all("## Solved earlier" in step.prompt for step in steps)
     assert all("click[buy now]" in step.prompt.partition("## Task")[0] for step in steps)
@@ -256,7 +247,7 @@ def test_of_worlds_without_an_end_the_episodes_that_got_furthest_are_quoted(tmp_
 def test_a_step_that_does_not_fit_goes_without_the_first_episodes(tmp_path: Path) -> None:
     config = Config(benchmark="webshop-100", seed=42, held_out=2, anchors=0, episode_steps=6)
     run = played(tmp_path, "full_history", config, 16, model=(model := Regular(3000)))
-    cut = list(LogReader(run.log_path).of(BundleTrimmed))
+    cut = list(LogReader(run.log_path).of(v.BundleTrimmed))
     assert cut and all(event.memory_id.startswith("case/") for event in cut) and model.refused == len(cut)
     for name in {event.question_id for event in cut if event.purpose == "exam"}:
         assert show(run, name, data_dir=DATA).prompt_verified

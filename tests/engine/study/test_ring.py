@@ -22,21 +22,9 @@ from mage_es.engine.study.baseline import baseline, read_baseline, resume_baseli
 from mage_es.engine.study.baselines.method import PreparedTask, RunView
 from mage_es.engine.study.ring import RingReport, ring
 from mage_es.engine.viewing.show import show
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import (
-    BaselineStarted,
-    BenefitDecided,
-    Event,
-    ExamClosed,
-    MemoryRefused,
-    ModelCalled,
-    NoteWritten,
-    QuestionPlanned,
-    Record,
-    RunRegistered,
-    SplitCommitted,
-)
 from tests.engine.forgery import forged
 
 THINGS = {"lamp": "amber", "desk": "birch", "visa": "cobalt", "router": "dune"}
@@ -106,13 +94,13 @@ def test_each_method_is_asked_the_same_questions_and_knn_learns_what_zero_shot_c
         splits = [_held_out(tmp_path / "runs", f"r-{method}-s{seed}") for method in rows]
         assert splits == [splits[0]] * 5
     for name in report.runs:
-        [told] = LogReader(find_run(tmp_path / "runs", name).log_path).of(RunRegistered)
+        [told] = LogReader(find_run(tmp_path / "runs", name).log_path).of(v.RunRegistered)
         assert (told.questions, told.exams, told.seeds) == (12, 1, report.seeds), name
 
 
-def _held_out(folder: Path, name: str) -> SplitCommitted:
+def _held_out(folder: Path, name: str) -> v.SplitCommitted:
     return next(
-        each for each in LogReader(find_run(folder, name).log_path).of(SplitCommitted) if each.split == "held_out"
+        each for each in LogReader(find_run(folder, name).log_path).of(v.SplitCommitted) if each.split == "held_out"
     )
 
 
@@ -122,20 +110,20 @@ def test_mage_sees_no_more_questions_than_the_others_and_its_anchors_are_among_t
 ) -> None:
     ringed(tmp_path, tickets, "knn", "mage")
     mage, knn = (LogReader(find_run(tmp_path, f"r-{name}-s7").log_path) for name in ("mage", "knn"))
-    [begun] = knn.of(BaselineStarted)
+    [begun] = knn.of(v.BaselineStarted)
     assert len(begun.learned) == 24
-    assert {plan.purpose for plan in mage.of(QuestionPlanned)} >= {"anchor", "fresh"}
-    assert len({plan.question_id for plan in mage.of(QuestionPlanned)}) <= 24
+    assert {plan.purpose for plan in mage.of(v.QuestionPlanned)} >= {"anchor", "fresh"}
+    assert len({plan.question_id for plan in mage.of(v.QuestionPlanned)}) <= 24
 
 
 @pytest.mark.slow
 def test_of_few_questions_mage_sets_none_aside_and_asks_them_once_more(tmp_path: Path, tickets: Config) -> None:
     ring(tickets, methods=["mage"], runs_dir=tmp_path, models=models(), learn_from=10, name="r")
     log = LogReader(find_run(tmp_path, "r-mage-s7").log_path)
-    asked = [plan.question_id for plan in log.of(QuestionPlanned) if plan.purpose == "fresh"]
-    again = [plan.question_id for plan in log.of(QuestionPlanned) if plan.purpose == "again"]
+    asked = [plan.question_id for plan in log.of(v.QuestionPlanned) if plan.purpose == "fresh"]
+    again = [plan.question_id for plan in log.of(v.QuestionPlanned) if plan.purpose == "again"]
     assert len(asked) == 10 and sorted(again) == sorted(asked)
-    [decided] = log.of(BenefitDecided)
+    [decided] = log.of(v.BenefitDecided)
     assert decided.pooled.pairs == 10
 
 
@@ -204,14 +192,14 @@ def test_a_method_that_learns_from_its_own_answers_asks_them_first_and_resumes_b
     with pytest.raises(Interrupted):
         learning(tmp_path / "stopped", "knn", WORDMATH, stop=stop, learn_from=24)
     stopped = find_run(tmp_path / "stopped", "knn")
-    before = len(list(LogReader(stopped.log_path).records({ModelCalled})))
+    before = len(list(LogReader(stopped.log_path).records({v.ModelCalled})))
     assert 0 < before < 24
     resume_baseline(
         stopped, runtime=Runtime(workers=2), models=Models(open_model("builtin/analogist", "execution"), None)
     )
     whole = learning(tmp_path / "whole", "knn", WORDMATH, learn_from=24)
     plans = [
-        {(plan.purpose, plan.question_id): plan for plan in LogReader(run.log_path).of(QuestionPlanned)}
+        {(plan.purpose, plan.question_id): plan for plan in LogReader(run.log_path).of(v.QuestionPlanned)}
         for run in (stopped, whole)
     ]
     assert plans[0] == plans[1] and len(plans[0]) == 24 + 8
@@ -222,7 +210,7 @@ def test_a_method_that_learns_from_its_own_answers_asks_them_first_and_resumes_b
 @pytest.mark.slow
 def test_what_a_method_asked_is_shown_with_every_prompt_verified_and_its_run_verifies(tmp_path: Path) -> None:
     done = learning(tmp_path, "knn", WORDMATH, learn_from=16)
-    plans = list(LogReader(done.log_path).of(QuestionPlanned))
+    plans = list(LogReader(done.log_path).of(v.QuestionPlanned))
     late = [plan for plan in plans if plan.purpose == "fresh"][-1]
     exam = next(plan for plan in plans if plan.purpose == "exam")
     assert len(late.spans) == len(exam.spans) == 5
@@ -234,14 +222,14 @@ def test_what_a_method_asked_is_shown_with_every_prompt_verified_and_its_run_ver
 def test_what_no_model_was_asked_is_shown_with_its_reply(tmp_path: Path, tickets: Config) -> None:
     ringed(tmp_path, tickets, "nearest_label")
     run = find_run(tmp_path, "r-nearest_label-s7")
-    shown = show(run, next(LogReader(run.log_path).of(QuestionPlanned)).question_id)
+    shown = show(run, next(LogReader(run.log_path).of(v.QuestionPlanned)).question_id)
     assert shown.reply == f"Answer: {shown.answer}" and shown.prompt_verified and not shown.moves
 
 
 @pytest.mark.slow
 def test_a_method_stops_learning_when_its_tokens_are_used_up(tmp_path: Path) -> None:
     done = learning(tmp_path, "knn", WORDMATH, learn_from=24, budget_tokens=100)
-    purposes = [plan.purpose for plan in LogReader(done.log_path).of(QuestionPlanned)]
+    purposes = [plan.purpose for plan in LogReader(done.log_path).of(v.QuestionPlanned)]
     assert (purposes.count("fresh"), purposes.count("exam")) == (8, 8)
     assert all(check.ok for check in verify(done).checks)
 
@@ -250,11 +238,11 @@ def test_a_method_stops_learning_when_its_tokens_are_used_up(tmp_path: Path) -> 
 def test_verify_finds_a_prompt_that_shows_a_held_out_question(tmp_path: Path, tickets: Config) -> None:
     ringed(tmp_path / "runs", tickets, "knn")
     run = find_run(tmp_path / "runs", "r-knn-s7")
-    plans = list(LogReader(run.log_path).of(QuestionPlanned))
+    plans = list(LogReader(run.log_path).of(v.QuestionPlanned))
 
-    def leak(record: Record) -> Event:
+    def leak(record: v.Record) -> v.Event:
         event = record.event
-        if not isinstance(event, QuestionPlanned) or event.question_id != plans[0].question_id:
+        if not isinstance(event, v.QuestionPlanned) or event.question_id != plans[0].question_id:
             return event
         first = msgspec.structs.replace(event.spans[0], source=f"case/{plans[1].question_id}")
         return msgspec.structs.replace(event, spans=(first, *event.spans[1:]))
@@ -298,9 +286,9 @@ def test_a_method_of_a_plug_in_is_never_given_a_held_out_answer_nor_one_before_i
         assert task.gold == questions[task.id].gold and verdict is not None
         assert reply == "Answer: amber" and verdict.correct == (task.gold == "amber")
     [run] = [find_run(tmp_path, "r-spy-s7")]
-    held_out = {plan.question_id for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "exam"}
+    held_out = {plan.question_id for plan in LogReader(run.log_path).of(v.QuestionPlanned) if plan.purpose == "exam"}
     assert not held_out & {task.id for task, _, _ in Spy.observed}
-    assert next(LogReader(run.log_path).of(ExamClosed)).total == 12
+    assert next(LogReader(run.log_path).of(v.ExamClosed)).total == 12
 
 
 class Writer:
@@ -331,11 +319,11 @@ def test_a_method_that_writes_has_the_guidance_model_until_the_exam_and_can_be_s
 ) -> None:
     writer = Writer()
     run = cheating(tmp_path, tickets, writer)
-    calls = list(LogReader(run.log_path).records({ModelCalled}))
-    assert len(writer.asked) == 12 == len(list(LogReader(run.log_path).of(NoteWritten)))
+    calls = list(LogReader(run.log_path).records({v.ModelCalled}))
+    assert len(writer.asked) == 12 == len(list(LogReader(run.log_path).of(v.NoteWritten)))
     assert {request.max_tokens for request in writer.asked} == {MAX_TOKENS}
     assert {record.phase for record in calls if record.event.tier == "guidance"} == {"evaluate"}  # type: ignore[union-attr]
-    name = next(plan for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "exam").question_id
+    name = next(plan for plan in LogReader(run.log_path).of(v.QuestionPlanned) if plan.purpose == "exam").question_id
     shown = show(run, name)
     assert shown.prompt_verified and "> - seen 12: " in shown.prompt
     checks = {check.name: check for check in verify(run).checks}
@@ -359,7 +347,7 @@ def test_a_method_that_writes_resumes_without_writing_twice(tmp_path: Path, tick
     resume_baseline(stopped, models=Models(Imitator(), writer))
     assert len(writer.asked) == 12
     whole = cheating(tmp_path / "whole", tickets, Writer())
-    notes = [[note.text for note in LogReader(run.log_path).of(NoteWritten)] for run in (stopped, whole)]
+    notes = [[note.text for note in LogReader(run.log_path).of(v.NoteWritten)] for run in (stopped, whole)]
     assert notes[0] == notes[1]
     assert read_baseline(stopped).answers == read_baseline(whole).answers
 
@@ -369,11 +357,11 @@ def test_a_note_that_quotes_a_held_out_question_is_refused_and_reaches_no_prompt
     tmp_path: Path, tickets: Config
 ) -> None:
     run = cheating(tmp_path / "first", tickets, Writer())
-    exam = next(plan for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.purpose == "exam").question_id
+    exam = next(plan for plan in LogReader(run.log_path).of(v.QuestionPlanned) if plan.purpose == "exam").question_id
     quoted = show(run, exam).prompt.rpartition("## Question\n\n")[2]
     leaking = cheating(tmp_path / "second", tickets, Writer(f"Remember: {quoted} Answer: amber"))
-    refused = list(LogReader(leaking.log_path).of(MemoryRefused))
-    assert len(refused) == 12 and not list(LogReader(leaking.log_path).of(NoteWritten))
+    refused = list(LogReader(leaking.log_path).of(v.MemoryRefused))
+    assert len(refused) == 12 and not list(LogReader(leaking.log_path).of(v.NoteWritten))
     shown = show(leaking, exam)
     assert "Remember" not in shown.prompt and shown.prompt_verified
     assert all(check.ok for check in verify(leaking).checks)

@@ -30,17 +30,10 @@ from mage_es.engine.verbs.exam import aexamine, examine
 from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.viewing.show import show
+from mage_es.events import vocabulary as v
 from mage_es.events.disk import LocalFileSystem
 from mage_es.events.errors import BudgetReached, Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    ExamClosed,
-    ExamOpened,
-    ModelCalled,
-    QuestionPlanned,
-    SegmentSealed,
-    SplitCommitted,
-)
 from mage_es.projections.fold import fold
 from tests.engine.conftest import SMALL, begin
 from tests.engine.copier import Copier, guided
@@ -76,10 +69,10 @@ def test_the_runs_log_gains_that_the_exam_was_opened_and_how_it_ended_and_nothin
     before, digests = list(LogReader(examined.log_path).records()), replay(examined).checks
     report = sit(examined, Counting())
     reader = LogReader(examined.log_path)
-    records = [record for record in reader.records() if not isinstance(record.event, SegmentSealed)]
-    assert records[:-2] == [record for record in before if not isinstance(record.event, SegmentSealed)]
+    records = [record for record in reader.records() if not isinstance(record.event, v.SegmentSealed)]
+    assert records[:-2] == [record for record in before if not isinstance(record.event, v.SegmentSealed)]
     opened, closed = (record.event for record in records[-2:])
-    assert isinstance(opened, ExamOpened) and isinstance(closed, ExamClosed)
+    assert isinstance(opened, v.ExamOpened) and isinstance(closed, v.ExamClosed)
     assert (opened.exam, opened.control, opened.execution) == (report.exam_id, "none", "builtin/analogist")
     assert (closed.correct, closed.total, closed.unanswered) == (report.correct, 20, 0)
     assert (closed.head_seq, closed.head_chain) == LogReader(examined.exams_path / report.exam_id / "log").head
@@ -90,13 +83,13 @@ def test_the_runs_log_gains_that_the_exam_was_opened_and_how_it_ended_and_nothin
 def test_an_exam_calls_the_execution_model_once_a_question_and_guidance_never(plain_run: Run) -> None:
     report = exam(plain_run)
     log = LogReader(plain_run.exams_path / report.exam_id / "log")
-    assert [record.event.tier for record in log.records({ModelCalled})] == ["execution"] * 20
+    assert [record.event.tier for record in log.records({v.ModelCalled})] == ["execution"] * 20
     assert (report.execution_calls, report.guidance_calls, report.total) == (20, 0, 20)
 
 
 def test_an_exam_asks_exactly_the_committed_held_out_questions(small_run: Run) -> None:
     report = exam(small_run, questions=20)
-    committed = list(LogReader(small_run.log_path).of(SplitCommitted))
+    committed = list(LogReader(small_run.log_path).of(v.SplitCommitted))
     held_out = next(split for split in committed if split.split == "held_out")
     asked = "\n".join(name for name, _ in report.answers)
     assert hashlib.sha256(asked.encode()).hexdigest() == held_out.ids_sha256
@@ -104,14 +97,14 @@ def test_an_exam_asks_exactly_the_committed_held_out_questions(small_run: Run) -
 
 def test_the_exam_before_uses_no_memory_and_the_same_questions_as_the_exam_after(small_run: Run) -> None:
     before, after = exam(small_run, at="start"), exam(small_run)
-    plans = LogReader(small_run.exams_path / before.exam_id / "log").records({QuestionPlanned})
+    plans = LogReader(small_run.exams_path / before.exam_id / "log").records({v.QuestionPlanned})
     assert all(record.event.memories == () for record in plans)
     assert [name for name, _ in before.answers] == [name for name, _ in after.answers]
 
 
 def test_frozen_arms_are_chosen_with_certainty(small_run: Run) -> None:
     report = exam(small_run)
-    plans = LogReader(small_run.exams_path / report.exam_id / "log").records({QuestionPlanned})
+    plans = LogReader(small_run.exams_path / report.exam_id / "log").records({v.QuestionPlanned})
     assert {record.event.search_probability for record in plans} == {1.0}
 
 
@@ -134,7 +127,7 @@ def test_unseen_phrasings_are_reported_apart(small_run: Run) -> None:
 def test_the_shuffled_control_hands_every_question_memories_of_another_type(small_run: Run) -> None:
     report = exam(small_run, control="shuffled")
     memory = fold(LogReader(small_run.log_path)).memory
-    plans = list(LogReader(small_run.exams_path / report.exam_id / "log").of(QuestionPlanned))
+    plans = list(LogReader(small_run.exams_path / report.exam_id / "log").of(v.QuestionPlanned))
     handed = [(plan.task_type, memory.row(hit.memory_id).task_type) for plan in plans for hit in plan.memories]
     assert handed
     assert all(own != other for own, other in handed)
@@ -156,7 +149,7 @@ def test_a_model_handed_in_takes_the_place_of_the_configured_one(small_run: Run)
         runtime=Runtime(workers=2),
         execution=Stubborn(),
     )
-    calls = LogReader(small_run.exams_path / report.exam_id / "log").records({ModelCalled})
+    calls = LogReader(small_run.exams_path / report.exam_id / "log").records({v.ModelCalled})
     assert {record.event.model for record in calls} == {"scripted/stubborn"}
     assert report.correct == 0
 
@@ -439,8 +432,8 @@ def copied(run: Run, at: str = "latest", **options: Any) -> ExamReport:
     return examine(run, at=at, execution=Copier(LABELS), **options)
 
 
-def plans_of(run: Run, report: ExamReport) -> list[QuestionPlanned]:
-    return list(LogReader(run.exam(report.exam_id).log_path).of(QuestionPlanned))
+def plans_of(run: Run, report: ExamReport) -> list[v.QuestionPlanned]:
+    return list(LogReader(run.exam(report.exam_id).log_path).of(v.QuestionPlanned))
 
 
 def test_on_a_plain_task_file_both_controls_take_the_gain_away_and_every_prompt_keeps_its_number_of_memories(
@@ -487,7 +480,7 @@ def test_shuffled_shows_what_a_question_would_not_have_got_and_permuted_what_it_
 def test_an_exam_of_labels_says_how_many_questions_the_commonest_one_answers(labelled: Run, plain_run: Run) -> None:
     questions, _ = stored_questions(LogReader(labelled.log_path), "messages")
     gold, report = {question.id: question.gold for question in questions}, copied(labelled)
-    committed = LogReader(labelled.log_path).of(SplitCommitted)
+    committed = LogReader(labelled.log_path).of(v.SplitCommitted)
     counts = Counter(gold[name] for name in recorded_splits(committed, questions).evolution)
     assert report.commonest
     answer, right = report.commonest

@@ -13,16 +13,8 @@ from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.viewing.counted import Paid
 from mage_es.engine.viewing.life import HEADERS, Life, lives
 from mage_es.engine.worth.memories import items_of
+from mage_es.events import vocabulary as v
 from mage_es.events.segments.batches import batches_of
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    BundleTrimmed,
-    QuestionPlanned,
-    Record,
-)
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Account
 from mage_es.projections.questions import EVOLVING, History
@@ -35,14 +27,14 @@ ANY = st.floats(0, 1)
 """A moment of a run, as a share of its events."""
 
 
-def records(stages: Sequence[Stage]) -> list[Record]:
+def records(stages: Sequence[Stage]) -> list[v.Record]:
     """Return the events of stages as a log has them, each phase one commit."""
-    found: list[Record] = []
+    found: list[v.Record] = []
     for stage in stages:
         commit = len(found) + 1
         for ordinal, event in enumerate(stage.events):
             found.append(
-                Record(
+                v.Record(
                     seq=len(found) + 1,
                     event_id=bytes(16),
                     ts_us=len(found),
@@ -59,7 +51,7 @@ def records(stages: Sequence[Stage]) -> list[Record]:
     return found
 
 
-def lived(found: Sequence[Record], life: Life) -> Life:
+def lived(found: Sequence[v.Record], life: Life) -> Life:
     """Take in events as a log gives them, stretch by stretch, and put the tables together."""
     cut = len(found) // 3
     lives((batches_of(some, life.reads, HEADERS) for some in (found[:cut], found[cut:])), life)
@@ -71,7 +63,7 @@ def valid(life: Life, table: str, seq: int) -> list[dict[str, Any]]:
     return valid_in(life.tables()[table], seq)
 
 
-def at(moment: float, found: Sequence[Record]) -> tuple[int, State]:
+def at(moment: float, found: Sequence[v.Record]) -> tuple[int, State]:
     """Return a moment's event and the state that a fold up to it gives."""
     seq = round(moment * len(found))
     return seq, folded([record.event for record in found[:seq]])
@@ -208,12 +200,12 @@ def test_the_prompts_that_showed_a_memory_are_those_that_are_found_event_by_even
 
 def test_an_asking_that_was_left_open_and_then_decided_holds_on() -> None:
     events = flat(history(seed=3, iterations=1, questions=4))
-    plan = next(event for event in events if isinstance(event, QuestionPlanned) and event.purpose == "fresh")
+    plan = next(event for event in events if isinstance(event, v.QuestionPlanned) and event.purpose == "fresh")
     again = msgspec.structs.replace(plan, iteration=9)
     about = {"iteration": 9, "purpose": "fresh", "question_id": plan.question_id}
     about |= {"task_type": plan.task_type, "skill": plan.skill, "answer": ""}
-    undecided = AnswerUndecided(**about, problem="the judge gave no verdict")
-    judged = AnswerJudged(**about, score_micro=MICRO, correct=True, strict=False, judge="rule")
+    undecided = v.AnswerUndecided(**about, problem="the judge gave no verdict")
+    judged = v.AnswerJudged(**about, score_micro=v.MICRO, correct=True, strict=False, judge="rule")
     life = lived(records([Stage(9, "evaluate", (*events, again, undecided, judged))]), Life())
     row = life.asked.askings.at(len(life.asked.askings) - 1)
     assert (row["verdict"], row["judged"], row["to"]) == ("correct", life.seq, None)
@@ -230,12 +222,12 @@ def test_what_is_paid_is_the_sum_of_all_accounts_however_often_one_changes() -> 
 
 def test_a_memory_that_did_not_fit_was_not_shown_and_a_lost_question_is_neither_right_nor_wrong() -> None:
     events = flat(history(seed=3, iterations=2, questions=4))
-    plan = next(event for event in events if isinstance(event, QuestionPlanned) and event.memories)
+    plan = next(event for event in events if isinstance(event, v.QuestionPlanned) and event.memories)
     about = {"iteration": 7, "purpose": plan.purpose, "question_id": plan.question_id, "problem": "too long"}
     again = msgspec.structs.replace(plan, iteration=7)
     left_out = again.memories[0].memory_id
-    trimmed = BundleTrimmed(about=plan.question_id, request_sha256="", memory_id=left_out, **about)
-    lost = AnswerUnanswered(task_type=plan.task_type, skill=plan.skill, **about)
+    trimmed = v.BundleTrimmed(about=plan.question_id, request_sha256="", memory_id=left_out, **about)
+    lost = v.AnswerUnanswered(task_type=plan.task_type, skill=plan.skill, **about)
     life = lived(records([Stage(0, "evaluate", (*events, again, trimmed, lost))]), Life())
     row = len(life.asked.askings) - 1
     shown = {hit.memory_id for hit in again.memories if row in life.asked.use(hit.memory_id)["shown"]}

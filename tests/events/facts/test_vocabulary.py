@@ -5,23 +5,14 @@ from typing import Any, ClassVar
 
 import pytest
 
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogDamaged, UnknownEvent
 from mage_es.events.facts.vocabulary import Upcaster, Vocabulary
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    EVENT_TYPES,
-    MAGE_ES,
-    Draft,
-    EmbeddingBytes,
-    Event,
-    MemoryAppended,
-    TaskTypeCreated,
-    tag_of,
-)
 from tests.events.samples import abandon, clock, judged, remembered
 
 
-class Renamed(Event, frozen=True, kw_only=True, tag="task_type.created"):
+class Renamed(v.Event, frozen=True, kw_only=True, tag="task_type.created"):
     """A second version: `description` is called `about`."""
 
     version: ClassVar[int] = 2
@@ -29,7 +20,7 @@ class Renamed(Event, frozen=True, kw_only=True, tag="task_type.created"):
     about: str
 
 
-class Widened(Event, frozen=True, kw_only=True, tag="task_type.created"):
+class Widened(v.Event, frozen=True, kw_only=True, tag="task_type.created"):
     """The first version with a new field that has a default."""
 
     task_type: str
@@ -37,22 +28,22 @@ class Widened(Event, frozen=True, kw_only=True, tag="task_type.created"):
     source: str = "nobody"
 
 
-class Retyped(Event, frozen=True, kw_only=True, tag="task_type.created"):
+class Retyped(v.Event, frozen=True, kw_only=True, tag="task_type.created"):
     """A change that nobody gave a version."""
 
     task_type: str
     description: int
 
 
-class Shortened(Event, frozen=True, kw_only=True, tag="memory.appended"):
+class Shortened(v.Event, frozen=True, kw_only=True, tag="memory.appended"):
     """A second version of an event with a vector."""
 
     version: ClassVar[int] = 2
     memory_id: str
-    embedding: EmbeddingBytes
+    embedding: v.EmbeddingBytes
 
 
-class Older(Event, frozen=True, kw_only=True, tag="task_type.created"):
+class Older(v.Event, frozen=True, kw_only=True, tag="task_type.created"):
     """What a release before this one knows."""
 
     version: ClassVar[int] = 0
@@ -67,17 +58,17 @@ def shorten(payload: dict[str, Any]) -> dict[str, Any]:
     return {name: payload[name] for name in ("memory_id", "embedding")}
 
 
-def knowing(cls: type[Event], upcaster: Upcaster | None = None) -> Vocabulary:
-    tag = tag_of(cls)
-    return Vocabulary({**EVENT_TYPES, tag: cls}.values(), upcasters={(tag, 1): upcaster} if upcaster else {})
+def knowing(cls: type[v.Event], upcaster: Upcaster | None = None) -> Vocabulary:
+    tag = v.tag_of(cls)
+    return Vocabulary({**v.EVENT_TYPES, tag: cls}.values(), upcasters={(tag, 1): upcaster} if upcaster else {})
 
 
 @pytest.fixture(params=["sealed", "tail"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A log of the present release, sealed or not."""
     log = Log.create(tmp_path, run="r1", clock=clock())
-    created = TaskTypeCreated(task_type="ages", description="How old?")
-    log.append([Draft(event=created, iteration=-1, phase="open"), judged(2), remembered(3)])
+    created = v.TaskTypeCreated(task_type="ages", description="How old?")
+    log.append([v.Draft(event=created, iteration=-1, phase="open"), judged(2), remembered(3)])
     if request.param == "sealed":
         log.close()
     else:
@@ -85,7 +76,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def events(path: Path, cls: type[Event], vocabulary: Vocabulary) -> list[Event]:
+def events(path: Path, cls: type[v.Event], vocabulary: Vocabulary) -> list[v.Event]:
     return [event for _, event in LogReader(path, vocabulary=vocabulary).events({cls: cls.__struct_fields__})]
 
 
@@ -98,7 +89,7 @@ def test_an_older_version_becomes_the_present_one(path: Path) -> None:
 def test_an_older_version_keeps_its_vectors(path: Path) -> None:
     vocabulary = knowing(Shortened, shorten)
     original = remembered(3).event
-    assert isinstance(original, MemoryAppended)
+    assert isinstance(original, v.MemoryAppended)
     assert events(path, Shortened, vocabulary) == [Shortened(memory_id="m3", embedding=original.embedding)]
 
 
@@ -131,11 +122,11 @@ def test_a_newer_version_stops_only_who_asks_for_it(path: Path) -> None:
 
 
 def test_an_unknown_type_stops_only_who_asks_for_it(path: Path) -> None:
-    vocabulary = Vocabulary(cls for tag, cls in EVENT_TYPES.items() if tag != "task_type.created")
+    vocabulary = Vocabulary(cls for tag, cls in v.EVENT_TYPES.items() if tag != "task_type.created")
     with pytest.raises(UnknownEvent, match=r"'task_type\.created', which this release does not know"):
         list(LogReader(path, vocabulary=vocabulary).records())
     assert len(events(path, type(judged(2).event), vocabulary)) == 1
-    assert [record.seq for record in LogReader(path, vocabulary=vocabulary).records({MemoryAppended})] == [3]
+    assert [record.seq for record in LogReader(path, vocabulary=vocabulary).records({v.MemoryAppended})] == [3]
 
 
 def test_an_upcaster_that_makes_nonsense_is_reported(path: Path) -> None:
@@ -154,5 +145,5 @@ def test_an_upcaster_that_does_not_find_what_it_needs_is_reported(path: Path) ->
 
 
 def test_the_present_release_reads_every_type_of_its_vocabulary() -> None:
-    for tag, cls in EVENT_TYPES.items():
-        assert MAGE_ES.require(tag, cls.version) is cls
+    for tag, cls in v.EVENT_TYPES.items():
+        assert v.MAGE_ES.require(tag, cls.version) is cls

@@ -13,22 +13,10 @@ from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.check import Check
 from mage_es.engine.verbs.exam import examine
+from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    BanditUpdated,
-    Digest,
-    Event,
-    ExamClosed,
-    ExamOpened,
-    MemoryAppended,
-    ModelCalled,
-    QuestionPlanned,
-    Record,
-    ToolAuthored,
-)
 from tests.engine.forgery import Change, after, forged, instead, replace
 
 
@@ -54,7 +42,9 @@ def forge_exam(run: Run, folder: Path, change: Change) -> Path:
     """Write the log of the run's exam anew, and let the run's log vouch for it."""
     log = replace(run.exams()[0].log_path, folder, change)
     head = LogReader(log).head
-    vouch = instead(ExamClosed, lambda event: msgspec.structs.replace(event, head_seq=head.seq, head_chain=head.chain))
+    vouch = instead(
+        v.ExamClosed, lambda event: msgspec.structs.replace(event, head_seq=head.seq, head_chain=head.chain)
+    )
     replace(run.log_path, folder, vouch)
     return log
 
@@ -68,61 +58,61 @@ def test_a_true_exam_was_frozen_and_the_run_shows_no_trace_of_it(examined: Run) 
 
 @pytest.mark.paper("section 3.2, frozen inference")
 def test_a_guidance_call_is_found(examined: Run, tmp_path: Path) -> None:
-    change = instead(ModelCalled, lambda event: msgspec.structs.replace(event, tier="guidance"))
+    change = instead(v.ModelCalled, lambda event: msgspec.structs.replace(event, tier="guidance"))
     log = forge_exam(examined, tmp_path, change)
     exam = checked(examined)[1]
     named = next(iter(LogReader(log).records(since=exam.seq, until=exam.seq))).event
-    assert not exam.ok and isinstance(named, ModelCalled) and named.tier == "guidance"
+    assert not exam.ok and isinstance(named, v.ModelCalled) and named.tier == "guidance"
 
 
 def test_a_lesson_in_the_log_of_an_exam_is_found(examined: Run, tmp_path: Path) -> None:
-    lesson = next(LogReader(examined.log_path).of(BanditUpdated))
-    log = forge_exam(examined, tmp_path, after(AnswerJudged, lesson))
+    lesson = next(LogReader(examined.log_path).of(v.BanditUpdated))
+    log = forge_exam(examined, tmp_path, after(v.AnswerJudged, lesson))
     exam = checked(examined)[1]
     named = next(iter(LogReader(log).records(since=exam.seq, until=exam.seq))).event
     assert not exam.ok and named == lesson and exam.measured == "0 guidance calls, 1 learned"
 
 
 def test_an_exam_of_another_state_is_found(examined: Run, tmp_path: Path) -> None:
-    def bent(event: Event) -> Event:
-        return msgspec.structs.replace(event, digests=(Digest(projection="memory", value="0" * 64),))
+    def bent(event: v.Event) -> v.Event:
+        return msgspec.structs.replace(event, digests=(v.Digest(projection="memory", value="0" * 64),))
 
-    forge_exam(examined, tmp_path, instead(ExamOpened, bent))
-    replace(examined.log_path, tmp_path, instead(ExamOpened, bent))
+    forge_exam(examined, tmp_path, instead(v.ExamOpened, bent))
+    replace(examined.log_path, tmp_path, instead(v.ExamOpened, bent))
     exam = checked(examined)[1]
     assert not exam.ok and exam.detail.startswith("memory differs from the run's log")
 
 
 def test_an_exam_of_a_state_that_the_log_never_had_is_found(examined: Run, tmp_path: Path) -> None:
-    def bent(event: Event) -> Event:
+    def bent(event: v.Event) -> v.Event:
         return msgspec.structs.replace(event, head_seq=1_000_000)
 
-    forge_exam(examined, tmp_path, instead(ExamOpened, bent))
-    replace(examined.log_path, tmp_path, instead(ExamOpened, bent))
+    forge_exam(examined, tmp_path, instead(v.ExamOpened, bent))
+    replace(examined.log_path, tmp_path, instead(v.ExamOpened, bent))
     exam = checked(examined)[1]
     assert not exam.ok and exam.detail.startswith("it asks the state after event 1000000, and the log ends with event")
 
 
 def test_an_exam_that_asked_an_evolution_question_is_found(examined: Run, tmp_path: Path) -> None:
-    learned = next(LogReader(examined.log_path).of(MemoryAppended)).question_id
-    swap = instead(QuestionPlanned, lambda event: msgspec.structs.replace(event, question_id=learned))
+    learned = next(LogReader(examined.log_path).of(v.MemoryAppended)).question_id
+    swap = instead(v.QuestionPlanned, lambda event: msgspec.structs.replace(event, question_id=learned))
     log = forge_exam(examined, tmp_path, swap)
     assert checked(examined)[1].detail == "it asked other questions than the 3 that it was opened for"
-    asked = "\n".join(sorted(plan.question_id for plan in LogReader(log).of(QuestionPlanned)))
+    asked = "\n".join(sorted(plan.question_id for plan in LogReader(log).of(v.QuestionPlanned)))
 
-    def told(event: Event) -> Event:
+    def told(event: v.Event) -> v.Event:
         return msgspec.structs.replace(event, asked_sha256=sha256_text(asked))
 
-    forge_exam(examined, tmp_path, instead(ExamOpened, told))
-    replace(examined.log_path, tmp_path, instead(ExamOpened, told))
+    forge_exam(examined, tmp_path, instead(v.ExamOpened, told))
+    replace(examined.log_path, tmp_path, instead(v.ExamOpened, told))
     exam = checked(examined)[1]
     assert not exam.ok and exam.detail == f"{learned} was asked in evolution too"
 
 
 def test_a_better_answer_written_into_an_exam_is_found(examined: Run, tmp_path: Path) -> None:
-    wrong = [e.question_id for e in LogReader(examined.exams()[0].log_path).of(AnswerJudged) if not e.correct]
+    wrong = [e.question_id for e in LogReader(examined.exams()[0].log_path).of(v.AnswerJudged) if not e.correct]
     better = instead(
-        AnswerJudged, lambda event: msgspec.structs.replace(event, correct=True), lambda e: e.question_id in wrong
+        v.AnswerJudged, lambda event: msgspec.structs.replace(event, correct=True), lambda e: e.question_id in wrong
     )
     honest = shutil.copytree(examined.log_path, tmp_path / "honest")
     forge_exam(examined, tmp_path, better)
@@ -144,7 +134,7 @@ def test_an_exam_a_control_or_a_record_that_was_removed_is_missed_and_named(exam
     assert told.name == "exam 0002-latest-shuffled"
     assert "is missing (builtin/analogist at latest, control shuffled: " in told.detail and "of 3 right" in told.detail
 
-    def dropped(record: Record) -> Sequence[Event]:
+    def dropped(record: v.Record) -> Sequence[v.Event]:
         name = getattr(record.event, "exam", "")
         return [] if name == "0002-latest-shuffled" else [record.event]
 
@@ -170,16 +160,16 @@ def test_an_exam_that_was_put_there_is_found_and_one_that_was_broken_off_is_not_
 
 
 def test_an_exam_question_in_the_log_of_the_run_is_found(small_run: Run, tmp_path: Path) -> None:
-    def examining(event: Event) -> Event:
+    def examining(event: v.Event) -> v.Event:
         return msgspec.structs.replace(event, purpose="exam")
 
-    forged(small_run.log_path, tmp_path / "run" / "log", instead(QuestionPlanned, examining))
+    forged(small_run.log_path, tmp_path / "run" / "log", instead(v.QuestionPlanned, examining))
     run = Run(small_run.id, tmp_path / "run")
     trace = checked(run)[0]
     named = next(iter(LogReader(run.log_path).records(since=trace.seq, until=trace.seq))).event
-    assert not trace.ok and isinstance(named, QuestionPlanned) and named.purpose == "exam"
+    assert not trace.ok and isinstance(named, v.QuestionPlanned) and named.purpose == "exam"
 
 
 def test_whatever_a_run_learns_from_counts_as_learning() -> None:
-    assert {MemoryAppended, BanditUpdated, ToolAuthored} <= learning_types()
-    assert not {QuestionPlanned, ModelCalled, AnswerJudged} & learning_types()
+    assert {v.MemoryAppended, v.BanditUpdated, v.ToolAuthored} <= learning_types()
+    assert not {v.QuestionPlanned, v.ModelCalled, v.AnswerJudged} & learning_types()

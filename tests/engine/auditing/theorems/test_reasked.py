@@ -14,17 +14,8 @@ from mage_es.engine.histories.effect import effect
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.seams.check import Check
 from mage_es.engine.worth.effect import asked_without, askings, reasked
+from mage_es.events import vocabulary as v
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnswerJudged,
-    Draft,
-    Event,
-    ModelCalled,
-    QuestionPlanned,
-    QuestionsReasked,
-    Record,
-)
 from tests.engine.forgery import Change, replace
 
 SCORED = f"verdicts {NAME}"
@@ -57,7 +48,7 @@ def test_what_was_asked_again_is_counted_and_cannot_be_removed_and_a_run_that_as
     run: Run, evolved_once: Run
 ) -> None:
     own = LogReader(run.reasked.log_path)
-    check, calls = checked(run)[NAME], sum(1 for _ in own.of(ModelCalled))
+    check, calls = checked(run)[NAME], sum(1 for _ in own.of(v.ModelCalled))
     assert (
         check.ok
         and f"{calls} calls, 2 results follow from it" in check.detail
@@ -71,20 +62,20 @@ def test_what_was_asked_again_is_counted_and_cannot_be_removed_and_a_run_that_as
 
 def test_an_answer_given_again_is_scored_again_as_those_of_the_run_are(run: Run) -> None:
     found = checked(run)
-    asked = sum(1 for _ in LogReader(run.reasked.log_path).of(AnswerJudged))
+    asked = sum(1 for _ in LogReader(run.reasked.log_path).of(v.AnswerJudged))
     assert found[SCORED].ok and found[SCORED].measured == f"{asked} of {asked} scored again" and not found[SCORED].doubt
     whole = Path(shutil.copytree(run.path, run.path.parent / "whole"))
 
-    def right(record: Record) -> Event:
+    def right(record: v.Record) -> v.Event:
         event = record.event
-        is_it = isinstance(event, AnswerJudged) and not event.correct
-        return msgspec.structs.replace(event, correct=True, strict=True, score_micro=MICRO) if is_it else event
+        is_it = isinstance(event, v.AnswerJudged) and not event.correct
+        return msgspec.structs.replace(event, correct=True, strict=True, score_micro=v.MICRO) if is_it else event
 
-    def other(record: Record) -> Event:
+    def other(record: v.Record) -> v.Event:
         event = right(record)
-        if isinstance(event, AnswerJudged):
+        if isinstance(event, v.AnswerJudged):
             return msgspec.structs.replace(event, answer="zzz")
-        return msgspec.structs.replace(event, text="Answer: zzz") if isinstance(event, ModelCalled) else event
+        return msgspec.structs.replace(event, text="Answer: zzz") if isinstance(event, v.ModelCalled) else event
 
     for change, words in ((right, "scored again it is wrong"), (other, "zzz")):
         shutil.rmtree(run.path)
@@ -97,13 +88,13 @@ def test_an_answer_given_again_is_scored_again_as_those_of_the_run_are(run: Run)
 
 def vouched(run: Run) -> Change:
     """Return a change that lets the run's log name the present log of what was asked again, and what it shows."""
-    own, found = LogReader(run.reasked.log_path), LogReader(run.log_path).records({QuestionPlanned, AnswerJudged})
+    own, found = LogReader(run.reasked.log_path), LogReader(run.log_path).records({v.QuestionPlanned, v.AnswerJudged})
     asked = askings(found)
-    answers = reasked(own.records({QuestionPlanned, AnswerJudged}), asked)
+    answers = reasked(own.records({v.QuestionPlanned, v.AnswerJudged}), asked)
 
-    def change(record: Record) -> Event:
+    def change(record: v.Record) -> v.Event:
         event = record.event
-        if not isinstance(event, QuestionsReasked):
+        if not isinstance(event, v.QuestionsReasked):
             return event
         without = [asked_without(event.verb, asked, frozenset(each.memories), answers) for each in event.without]
         named = {"head_seq": own.head.seq, "head_chain": own.head.chain, "without": tuple(without)}
@@ -127,7 +118,7 @@ def test_the_log_of_another_run_is_not_this_runs(run: Run) -> None:
     first = next(LogReader(run.reasked.log_path).records())
     shutil.rmtree(run.reasked.log_path)
     with Log.create(run.reasked.log_path, run="stranger/reasked", clock=clock) as log:
-        log.append([Draft(event=first.event, iteration=first.iteration, phase=first.phase, ordinal=first.ordinal)])
+        log.append([v.Draft(event=first.event, iteration=first.iteration, phase=first.phase, ordinal=first.ordinal)])
     check = checked(run)[NAME]
     assert not check.ok and f"it is the log stranger/reasked, not {run.id}/reasked" in check.detail
 
@@ -142,26 +133,26 @@ def test_a_prompt_that_the_run_never_asked_an_answer_without_one_and_another_req
         shutil.copytree(whole, run.reasked.path)
         return forge(run, change)
 
-    def renamed(record: Record) -> Event:
+    def renamed(record: v.Record) -> v.Event:
         event = record.event
-        is_plan = isinstance(event, QuestionPlanned)
+        is_plan = isinstance(event, v.QuestionPlanned)
         return msgspec.structs.replace(event, question_id=f"no-{event.question_id}") if is_plan else event
 
-    def unplanned(record: Record) -> Iterable[Event]:
-        return [] if isinstance(record.event, QuestionPlanned) else [record.event]
+    def unplanned(record: v.Record) -> Iterable[v.Event]:
+        return [] if isinstance(record.event, v.QuestionPlanned) else [record.event]
 
-    def restored(record: Record) -> Event:
+    def restored(record: v.Record) -> v.Event:
         event = record.event
-        if not isinstance(event, QuestionPlanned):
+        if not isinstance(event, v.QuestionPlanned):
             return event
-        plans = LogReader(run.log_path).of(QuestionPlanned)
+        plans = LogReader(run.log_path).of(v.QuestionPlanned)
         keys = ("iteration", "purpose", "question_id")
         [was] = [each for each in plans if all(getattr(each, key) == getattr(event, key) for key in keys)]
         return msgspec.structs.replace(event, memories=was.memories, principles=was.principles)
 
-    def other(record: Record) -> Event:
+    def other(record: v.Record) -> v.Event:
         event = record.event
-        return msgspec.structs.replace(event, request_sha256="0" * 64) if isinstance(event, ModelCalled) else event
+        return msgspec.structs.replace(event, request_sha256="0" * 64) if isinstance(event, v.ModelCalled) else event
 
     for change, name, words in (
         (renamed, NAME, "the run's log has no answer to no-wordmath"),
@@ -189,9 +180,9 @@ def test_a_question_asked_on_a_state_is_one_of_the_run_and_shows_what_that_state
         return check
 
     def altered(**fields: object) -> Change:
-        def change(record: Record) -> Event:
+        def change(record: v.Record) -> v.Event:
             event = record.event
-            if not isinstance(event, QuestionPlanned | AnswerJudged):
+            if not isinstance(event, v.QuestionPlanned | v.AnswerJudged):
                 return event
             return msgspec.structs.replace(event, **{name: fields[name] for name in fields if hasattr(event, name)})
 
@@ -212,9 +203,9 @@ def test_what_a_run_says_of_what_it_asked_again_follows_from_it(run: Run) -> Non
     whole = Path(shutil.copytree(run.log_path, run.path.parent / "whole"))
 
     def says(**fields: object) -> str:
-        def change(record: Record) -> Event:
+        def change(record: v.Record) -> v.Event:
             event = record.event
-            return msgspec.structs.replace(event, **fields) if isinstance(event, QuestionsReasked) else event
+            return msgspec.structs.replace(event, **fields) if isinstance(event, v.QuestionsReasked) else event
 
         replace(run.log_path, run.path, change)
         [check] = check_reasked(run, LogReader(run.log_path))
@@ -223,7 +214,7 @@ def test_what_a_run_says_of_what_it_asked_again_follows_from_it(run: Run) -> Non
         assert check.ok == (not fields)
         return check.detail
 
-    [event] = LogReader(run.log_path).of(QuestionsReasked)
+    [event] = LogReader(run.log_path).of(v.QuestionsReasked)
     first, second = event.without
     assert says().endswith("2 results follow from it")
     better = msgspec.structs.replace(first, won=first.won + 1)
@@ -243,9 +234,9 @@ def test_a_flip_lies_between_two_answers_on_record(evolved_once: Run, tmp_path: 
     whole = Path(shutil.copytree(run.log_path, tmp_path / "whole"))
     for fields in ({"memory_id": "ffff"}, {"prompt_after": "0" * 64}, {"question_id": "nobody"}):
 
-        def change(record: Record, fields: dict[str, str] = fields) -> Event:
+        def change(record: v.Record, fields: dict[str, str] = fields) -> v.Event:
             event = record.event
-            if not isinstance(event, QuestionsReasked) or not event.flips:
+            if not isinstance(event, v.QuestionsReasked) or not event.flips:
                 return event
             return msgspec.structs.replace(event, flips=(msgspec.structs.replace(event.flips[0], **fields),))
 

@@ -18,6 +18,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.check import Check
 from mage_es.engine.verbs.exam import examine
+from mage_es.events import vocabulary as v
 from mage_es.events.care import verify_log, verify_questions
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import Layout, LocalFileSystem
@@ -25,25 +26,11 @@ from mage_es.events.facts import QuestionTypes
 from mage_es.events.log import LogReader
 from mage_es.events.segments import questions
 from mage_es.events.signing.heads import root_of
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnswerJudged,
-    AnswerUndecided,
-    Event,
-    ExamClosed,
-    ExamOpened,
-    ModelCalled,
-    QuestionGold,
-    QuestionPlanned,
-    QuestionsStored,
-    QuestionText,
-    Record,
-)
 from tests.engine.conftest import begin
 from tests.engine.forgery import replace
 
 EXAM = "0001-latest"
-Forgery = Callable[[Event], list[Event]]
+Forgery = Callable[[v.Event], list[v.Event]]
 
 
 @pytest.fixture(scope="module")
@@ -60,29 +47,31 @@ def examined(examined_once: Run, tmp_path: Path) -> Run:
     return Run(examined_once.id, shutil.copytree(examined_once.path, tmp_path / "copy"))
 
 
-def forge(run: Run, folder: Path, change: Forgery, opening: Callable[[ExamOpened], ExamOpened] | None = None) -> None:
+def forge(
+    run: Run, folder: Path, change: Forgery, opening: Callable[[v.ExamOpened], v.ExamOpened] | None = None
+) -> None:
     """Write the exam's log anew, and a log of the run that vouches for it, with the result that its answers make."""
 
-    def opened(event: ExamOpened) -> ExamOpened:
+    def opened(event: v.ExamOpened) -> v.ExamOpened:
         return opening(event) if opening else event
 
-    def changed(record: Record) -> list[Event]:
-        return [opened(record.event)] if isinstance(record.event, ExamOpened) else change(record.event)
+    def changed(record: v.Record) -> list[v.Event]:
+        return [opened(record.event)] if isinstance(record.event, v.ExamOpened) else change(record.event)
 
     log = replace(run.exam(EXAM).log_path, folder, changed)
     reader = LogReader(log)
-    verdicts = list(reader.of(AnswerJudged))
+    verdicts = list(reader.of(v.AnswerJudged))
 
-    def vouched(record: Record) -> Event:
+    def vouched(record: v.Record) -> v.Event:
         match record.event:
-            case ExamOpened() as event:
+            case v.ExamOpened() as event:
                 return opened(event)
-            case ExamClosed() as event:
+            case v.ExamClosed() as event:
                 return msgspec.structs.replace(
                     event,
                     correct=sum(verdict.correct for verdict in verdicts),
                     total=len(verdicts),
-                    undecided=sum(1 for _ in reader.of(AnswerUndecided)),
+                    undecided=sum(1 for _ in reader.of(v.AnswerUndecided)),
                     head_seq=reader.head.seq,
                     head_chain=reader.head.chain,
                     root=root_of(log).hex(),
@@ -122,21 +111,21 @@ def the_one(run: Run) -> Check:
     return check
 
 
-def answers(run: Run, *, right: bool) -> list[AnswerJudged]:
-    return [each for each in LogReader(run.exam(EXAM).log_path).of(AnswerJudged) if each.correct == right]
+def answers(run: Run, *, right: bool) -> list[v.AnswerJudged]:
+    return [each for each in LogReader(run.exam(EXAM).log_path).of(v.AnswerJudged) if each.correct == right]
 
 
-def event_at(run: Run, seq: int) -> Event:
+def event_at(run: Run, seq: int) -> v.Event:
     return next(iter(LogReader(run.exam(EXAM).log_path).records(since=seq, until=seq))).event
 
 
-def right(event: AnswerJudged) -> AnswerJudged:
-    return msgspec.structs.replace(event, correct=True, score_micro=MICRO, strict=True)
+def right(event: v.AnswerJudged) -> v.AnswerJudged:
+    return msgspec.structs.replace(event, correct=True, score_micro=v.MICRO, strict=True)
 
 
 def test_every_answer_of_a_sound_run_and_of_its_exam_is_scored_again(examined: Run) -> None:
     found = {check.name: check for check in verify(examined).checks if check.name.startswith(NAME)}
-    asked = sum(1 for _ in LogReader(examined.log_path).of(AnswerJudged))
+    asked = sum(1 for _ in LogReader(examined.log_path).of(v.AnswerJudged))
     assert found[NAME].ok and found[NAME].measured == f"{asked} of {asked} scored again"
     assert found[f"{NAME} {EXAM}"].ok and found[f"{NAME} {EXAM}"].measured == "8 of 8 scored again"
     assert not any(check.doubt or "not chosen again" in check.detail for check in found.values())
@@ -145,9 +134,9 @@ def test_every_answer_of_a_sound_run_and_of_its_exam_is_scored_again(examined: R
 def test_a_flipped_verdict_is_named_with_its_exam_question_and_event(examined: Run, tmp_path: Path) -> None:
     wrong = answers(examined, right=False)[0]
 
-    def flip(event: Event) -> list[Event]:
-        is_it = isinstance(event, AnswerJudged) and event.question_id == wrong.question_id
-        return [right(event) if is_it and isinstance(event, AnswerJudged) else event]
+    def flip(event: v.Event) -> list[v.Event]:
+        is_it = isinstance(event, v.AnswerJudged) and event.question_id == wrong.question_id
+        return [right(event) if is_it and isinstance(event, v.AnswerJudged) else event]
 
     forge(examined, tmp_path, flip)
     check = the_one(examined)
@@ -157,8 +146,8 @@ def test_a_flipped_verdict_is_named_with_its_exam_question_and_event(examined: R
 
 
 def test_an_answer_that_is_not_in_its_reply_is_found(examined: Run, tmp_path: Path) -> None:
-    def other(event: Event) -> list[Event]:
-        return [msgspec.structs.replace(event, answer="1234567") if isinstance(event, AnswerJudged) else event]
+    def other(event: v.Event) -> list[v.Event]:
+        return [msgspec.structs.replace(event, answer="1234567") if isinstance(event, v.AnswerJudged) else event]
 
     forge(examined, tmp_path, other)
     assert "'1234567'" in the_one(examined).detail
@@ -167,11 +156,11 @@ def test_an_answer_that_is_not_in_its_reply_is_found(examined: Run, tmp_path: Pa
 def test_replies_that_are_all_right_are_not_what_a_stand_in_says(examined: Run, tmp_path: Path) -> None:
     golds = {each.id: each.gold for each in LogReader(examined.log_path).questions()[1] or ()}
 
-    def perfect(event: Event) -> list[Event]:
+    def perfect(event: v.Event) -> list[v.Event]:
         match event:
-            case ModelCalled():
+            case v.ModelCalled():
                 return [msgspec.structs.replace(event, text=f"#### {golds[event.about.partition('/')[0]]}")]
-            case AnswerJudged():
+            case v.AnswerJudged():
                 return [msgspec.structs.replace(right(event), answer=golds[event.question_id])]
         return [event]
 
@@ -182,16 +171,16 @@ def test_replies_that_are_all_right_are_not_what_a_stand_in_says(examined: Run, 
 
 
 def test_verdicts_without_calls_are_found(examined: Run, tmp_path: Path) -> None:
-    forge(examined, tmp_path, lambda event: [] if isinstance(event, ModelCalled) else [event])
+    forge(examined, tmp_path, lambda event: [] if isinstance(event, v.ModelCalled) else [event])
     assert the_one(examined).detail.endswith("it has a verdict, and no reply of a model is on record")
 
 
 def test_a_recalled_answer_needs_a_record_that_allows_it(examined: Run, tmp_path: Path) -> None:
-    def recalled(event: Event) -> list[Event]:
+    def recalled(event: v.Event) -> list[v.Event]:
         match event:
-            case ModelCalled():
+            case v.ModelCalled():
                 return []
-            case QuestionPlanned():
+            case v.QuestionPlanned():
                 return [msgspec.structs.replace(event, routing_arm="recall", template="", prompt_sha256="", spans=())]
         return [event]
 
@@ -200,8 +189,8 @@ def test_a_recalled_answer_needs_a_record_that_allows_it(examined: Run, tmp_path
 
 
 def test_replies_of_another_model_than_the_exam_names_are_found(examined: Run, tmp_path: Path) -> None:
-    def swapped(event: Event) -> list[Event]:
-        return [msgspec.structs.replace(event, model="openai/better") if isinstance(event, ModelCalled) else event]
+    def swapped(event: v.Event) -> list[v.Event]:
+        return [msgspec.structs.replace(event, model="openai/better") if isinstance(event, v.ModelCalled) else event]
 
     forge(examined, tmp_path, swapped)
     assert the_one(examined).detail.endswith("openai/better replied (execution), and the exam names builtin/analogist")
@@ -209,29 +198,29 @@ def test_replies_of_another_model_than_the_exam_names_are_found(examined: Run, t
 
 def test_prompts_of_another_state_than_the_exam_names_are_found(examined: Run, tmp_path: Path) -> None:
     start = examine(examined, at="start", questions=8, runtime=Runtime(workers=2))
-    latest = next(LogReader(examined.exam(EXAM).log_path).of(ExamOpened))
+    latest = next(LogReader(examined.exam(EXAM).log_path).of(v.ExamOpened))
 
     shutil.rmtree(examined.exam(EXAM).log_path)
     shutil.copytree(examined.exam(start.exam_id).log_path, examined.exam(EXAM).log_path)
-    replace(examined.exam(EXAM).log_path, tmp_path, lambda r: latest if isinstance(r.event, ExamOpened) else r.event)
+    replace(examined.exam(EXAM).log_path, tmp_path, lambda r: latest if isinstance(r.event, v.ExamOpened) else r.event)
     reader = LogReader(examined.exam(EXAM).log_path)
-    closed = next(e for e in LogReader(examined.log_path).of(ExamClosed) if e.exam == start.exam_id)
+    closed = next(e for e in LogReader(examined.log_path).of(v.ExamClosed) if e.exam == start.exam_id)
     root = root_of(examined.exam(EXAM).log_path).hex()
     told = msgspec.structs.replace(closed, exam=EXAM, head_seq=reader.head.seq, head_chain=reader.head.chain, root=root)
 
-    def vouched(record: Record) -> Event:
-        is_it = isinstance(record.event, ExamClosed) and record.event.exam == EXAM
+    def vouched(record: v.Record) -> v.Event:
+        is_it = isinstance(record.event, v.ExamClosed) and record.event.exam == EXAM
         return told if is_it else record.event
 
     replace(examined.log_path, tmp_path, vouched)
     check = the_one(examined)
-    assert check.name == f"{NAME} {EXAM}" and isinstance(event_at(examined, check.seq), QuestionPlanned)
+    assert check.name == f"{NAME} {EXAM}" and isinstance(event_at(examined, check.seq), v.QuestionPlanned)
     assert "its plan has the prompt" in check.detail or "its plan is not what its state makes" in check.detail
 
 
 def test_a_request_that_its_state_does_not_make_is_found(examined: Run, tmp_path: Path) -> None:
-    def stale(event: Event) -> list[Event]:
-        bent = isinstance(event, ModelCalled)
+    def stale(event: v.Event) -> list[v.Event]:
+        bent = isinstance(event, v.ModelCalled)
         return [msgspec.structs.replace(event, request_sha256=sha256_text("another")) if bent else event]
 
     forge(examined, tmp_path, stale)
@@ -239,10 +228,10 @@ def test_a_request_that_its_state_does_not_make_is_found(examined: Run, tmp_path
 
 
 def test_plans_with_memories_of_the_forgers_choice_are_found(examined: Run, tmp_path: Path) -> None:
-    first = next(e for e in LogReader(examined.exam(EXAM).log_path).of(QuestionPlanned) if len(e.memories) > 1)
+    first = next(e for e in LogReader(examined.exam(EXAM).log_path).of(v.QuestionPlanned) if len(e.memories) > 1)
 
-    def chosen(event: Event) -> list[Event]:
-        is_it = isinstance(event, QuestionPlanned) and event.question_id == first.question_id
+    def chosen(event: v.Event) -> list[v.Event]:
+        is_it = isinstance(event, v.QuestionPlanned) and event.question_id == first.question_id
         return [msgspec.structs.replace(event, memories=first.memories[:1]) if is_it else event]
 
     forge(examined, tmp_path, chosen)
@@ -250,19 +239,19 @@ def test_plans_with_memories_of_the_forgers_choice_are_found(examined: Run, tmp_
 
 
 def test_wrong_answers_that_were_left_out_are_missed(examined: Run, tmp_path: Path) -> None:
-    def left_out(event: Event) -> list[Event]:
-        return [] if isinstance(event, AnswerJudged) and not event.correct else [event]
+    def left_out(event: v.Event) -> list[v.Event]:
+        return [] if isinstance(event, v.AnswerJudged) and not event.correct else [event]
 
     forge(examined, tmp_path, left_out)
     assert "it was planned, and there is no verdict" in the_one(examined).detail
 
 
 def test_wrong_answers_do_not_pass_for_undecided(examined: Run, tmp_path: Path) -> None:
-    def undecided(event: Event) -> list[Event]:
-        if not isinstance(event, AnswerJudged) or event.correct:
+    def undecided(event: v.Event) -> list[v.Event]:
+        if not isinstance(event, v.AnswerJudged) or event.correct:
             return [event]
-        kept = {name: getattr(event, name) for name in AnswerUndecided.__struct_fields__ if name != "problem"}
-        return [AnswerUndecided(**kept, problem="unexplained")]
+        kept = {name: getattr(event, name) for name in v.AnswerUndecided.__struct_fields__ if name != "problem"}
+        return [v.AnswerUndecided(**kept, problem="unexplained")]
 
     forge(examined, tmp_path, undecided)
     assert "recorded is undecided" in the_one(examined).detail
@@ -272,7 +261,7 @@ def test_an_exam_of_the_questions_that_went_well_is_found(examined: Run, tmp_pat
     well = {each.question_id for each in answers(examined, right=True)}
     asked = sha256_text("\n".join(sorted(well)))
 
-    def kept(event: Event) -> list[Event]:
+    def kept(event: v.Event) -> list[v.Event]:
         name = getattr(event, "question_id", None) or getattr(event, "about", "").partition("/")[0]
         return [event] if name in well else []
 
@@ -286,9 +275,9 @@ def test_an_exam_of_the_questions_that_went_well_is_found(examined: Run, tmp_pat
 
 
 def test_a_result_that_its_answers_do_not_make_is_found(examined: Run, tmp_path: Path) -> None:
-    def told(record: Record) -> Event:
+    def told(record: v.Record) -> v.Event:
         event = record.event
-        return msgspec.structs.replace(event, familiar_correct=99) if isinstance(event, ExamClosed) else event
+        return msgspec.structs.replace(event, familiar_correct=99) if isinstance(event, v.ExamClosed) else event
 
     replace(examined.log_path, tmp_path, told)
     assert the_one(examined).detail.startswith("its answers make familiar_correct")
@@ -297,7 +286,7 @@ def test_a_result_that_its_answers_do_not_make_is_found(examined: Run, tmp_path:
 def test_a_flipped_verdict_of_evolution_is_found(small_run: Run, tmp_path: Path) -> None:
     run = Run(small_run.id, tmp_path / "copy")
     shutil.copytree(small_run.log_path, run.log_path)
-    wrong = next(e for e in LogReader(run.log_path).of(AnswerJudged) if e.purpose == "anchor" and not e.correct)
+    wrong = next(e for e in LogReader(run.log_path).of(v.AnswerJudged) if e.purpose == "anchor" and not e.correct)
     replace(run.log_path, tmp_path, lambda record: right(wrong) if record.event == wrong else record.event)
     check = next(check for check in broken(run) if check.name == NAME)
     assert check.detail.startswith(f"{wrong.question_id}: recorded is right") and check.seq
@@ -307,16 +296,16 @@ def regold(run: Run, folder: Path, change: Callable[[str, str], str]) -> None:
     """Write right answers of a forger's choice beside the log, which vouches for them."""
     texts, golds = LogReader(run.log_path).questions()
     told = [_regolded(each, change(each.id, each.gold)) for each in golds or ()]
-    files = questions.encode(texts, told, QuestionTypes(QuestionsStored, QuestionText, QuestionGold))
+    files = questions.encode(texts, told, QuestionTypes(v.QuestionsStored, v.QuestionText, v.QuestionGold))
 
-    def vouched(record: Record) -> Event:
-        return files.stored if isinstance(record.event, QuestionsStored) else record.event
+    def vouched(record: v.Record) -> v.Event:
+        return files.stored if isinstance(record.event, v.QuestionsStored) else record.event
 
     replace(run.log_path, folder, vouched)
     questions.store(LocalFileSystem(), Layout(run.log_path), files, is_first=True)
 
 
-def _regolded(row: QuestionGold, gold: str) -> QuestionGold:
+def _regolded(row: v.QuestionGold, gold: str) -> v.QuestionGold:
     # Own tasks keep all right answers beside the first.
     remarks = (msgspec.structs.replace(each, text=each.text.replace(row.gold, gold)) for each in row.remarks)
     return msgspec.structs.replace(row, gold=gold, remarks=tuple(remarks))
@@ -369,7 +358,7 @@ def test_a_verdict_that_the_judge_did_not_give_is_found(start: Callable[..., Run
     examine(run, runtime=Runtime(workers=2))
     assert not broken(run)
     judged = next(each for each in [*answers(run, right=True), *answers(run, right=False)] if each.judge != "rule")
-    other = msgspec.structs.replace(judged, correct=not judged.correct, score_micro=MICRO - judged.score_micro)
+    other = msgspec.structs.replace(judged, correct=not judged.correct, score_micro=v.MICRO - judged.score_micro)
     forge(run, tmp_path, lambda event: [other if event == judged else event])
     check = the_one(run)
     assert check.detail.startswith(f"{judged.question_id}: recorded is ") and "by truth/judge" in check.detail

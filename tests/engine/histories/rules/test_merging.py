@@ -16,22 +16,13 @@ from mage_es.engine.histories.rules.merging import (
     remembered_in,
 )
 from mage_es.engine.rules.new_memories import new_memory
-from mage_es.events.vocabulary import (
-    EdgeAdded,
-    Event,
-    MemoryAppended,
-    MemoryQuarantined,
-    MemoryReleased,
-    MemorySuperseded,
-    Origin,
-    SkillCreated,
-)
+from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 from tests.kit.stages import Stage, flat
 from tests.kit.strategies import histories
 
 
-def memory(text: str, *, iteration: int = 0, ordinal: int = 0, fact: str = "f") -> MemoryAppended:
+def memory(text: str, *, iteration: int = 0, ordinal: int = 0, fact: str = "f") -> v.MemoryAppended:
     return new_memory(
         outcome="success_memory",
         task_type="t",
@@ -41,7 +32,7 @@ def memory(text: str, *, iteration: int = 0, ordinal: int = 0, fact: str = "f") 
         reasoning="",
         answer="1",
         steps=(),
-        origin=Origin(facts=(fact,)),
+        origin=v.Origin(facts=(fact,)),
         iteration=iteration,
         phase="update",
         ordinal=ordinal,
@@ -122,20 +113,20 @@ def test_of_two_accounts_of_a_memory_the_earliest_is_kept_with_its_origin() -> N
     assert merged(*runs).by_id[early.memory_id].memory.origin.facts == ("early",)
 
 
-def events_of(*events: Event) -> list[Event]:
+def events_of(*events: v.Event) -> list[v.Event]:
     return [draft.event for draft in drafts_of(Memories(remembered_in(events), {}))]
 
 
 def test_what_a_person_took_out_of_use_stays_out_unless_it_was_released() -> None:
     a = memory("a")
-    out = MemoryQuarantined(memory_id=a.memory_id, reason="wrong", by="ann")
+    out = v.MemoryQuarantined(memory_id=a.memory_id, reason="wrong", by="ann")
     assert events_of(a, out) == [a, out]
-    assert events_of(a, out, MemoryReleased(memory_id=a.memory_id, reason="right", by="ann")) == [a]
+    assert events_of(a, out, v.MemoryReleased(memory_id=a.memory_id, reason="right", by="ann")) == [a]
 
 
 def test_what_was_replaced_is_in_use_again_where_its_successor_does_not_come_along() -> None:
     a, b = memory("a"), memory("b", ordinal=1)
-    replaced = MemorySuperseded(memory_id=a.memory_id, by=b.memory_id)
+    replaced = v.MemorySuperseded(memory_id=a.memory_id, by=b.memory_id)
     lessons = remembered_in((a, b, replaced))
     assert [draft.event for draft in drafts_of(Memories(lessons, {}))] == [a, b, replaced]
     without = merged(Memories(lessons, {}), Memories({}, {b.memory_id: "question"}))
@@ -145,9 +136,9 @@ def test_what_was_replaced_is_in_use_again_where_its_successor_does_not_come_alo
 def test_names_are_taken_once_and_prerequisites_of_two_runs_make_no_circle() -> None:
     numbers = count()
     skills = [
-        SkillCreated(skill=name, mastery=0.0, prompt_template="", strategy="", description=str(next(numbers)))
+        v.SkillCreated(skill=name, mastery=0.0, prompt_template="", strategy="", description=str(next(numbers)))
         for name in ("x", "y", "x")
     ]
-    there = EdgeAdded(kind="prerequisite_of", source="skill/x", target="skill/y")
-    back = EdgeAdded(kind="prerequisite_of", source="skill/y", target="skill/x")
+    there = v.EdgeAdded(kind="prerequisite_of", source="skill/x", target="skill/y")
+    back = v.EdgeAdded(kind="prerequisite_of", source="skill/y", target="skill/x")
     assert list(names_of([*skills, there, back, there])) == [*skills[:2], there]

@@ -15,27 +15,8 @@ from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.serving.rules.feedback import Feedback, GiveFeedback, give_feedback
 from mage_es.engine.serving.rules.publishing import Publish, SettlePublish, decide_publish, decide_settling
+from mage_es.events import vocabulary as v
 from mage_es.events.errors import Conflict, UsageError
-from mage_es.events.vocabulary import (
-    MICRO,
-    AnswerJudged,
-    BanditUpdated,
-    Draft,
-    Event,
-    FeedbackGiven,
-    GuardDecided,
-    InferenceOpened,
-    MemoryAppended,
-    MemoryProposed,
-    MemoryQuarantined,
-    MemoryRefused,
-    PhaseCompleted,
-    ProposalReviewed,
-    ProposalSettled,
-    QuestionPlanned,
-    Retrieved,
-    Treatment,
-)
 from mage_es.projections.bandits import PRIOR, Posterior
 from tests.engine.rules.states import Built, setting_of
 from tests.engine.rules.test_curriculum import judged
@@ -47,7 +28,9 @@ RIGHT, WRONG = True, False
 ARMS = ("similar", "balanced")
 
 
-def inference(name: str, *, key: str = "", session: str = "s", arm: str = "similar", **changes: Any) -> InferenceOpened:
+def inference(
+    name: str, *, key: str = "", session: str = "s", arm: str = "similar", **changes: Any
+) -> v.InferenceOpened:
     fields: dict[str, Any] = {
         "inference": name,
         "session": session,
@@ -65,38 +48,38 @@ def inference(name: str, *, key: str = "", session: str = "s", arm: str = "simil
         "turn_sha256": "",
         "turns": 0,
     }
-    return InferenceOpened(**fields | changes)
+    return v.InferenceOpened(**fields | changes)
 
 
-def anchor_plan(k: int, name: str, memories: Sequence[str]) -> QuestionPlanned:
-    shown = tuple(Retrieved(memory_id=each, similarity=1.0) for each in memories)
-    return plain(QuestionPlanned, iteration=k, purpose="anchor", question_id=name, task_type="t", memories=shown)
+def anchor_plan(k: int, name: str, memories: Sequence[str]) -> v.QuestionPlanned:
+    shown = tuple(v.Retrieved(memory_id=each, similarity=1.0) for each in memories)
+    return plain(v.QuestionPlanned, iteration=k, purpose="anchor", question_id=name, task_type="t", memories=shown)
 
 
-def anchor_answer(k: int, name: str, *, correct: bool = True) -> AnswerJudged:
+def anchor_answer(k: int, name: str, *, correct: bool = True) -> v.AnswerJudged:
     return msgspec.structs.replace(judged(k, "t", correct=correct, purpose="anchor"), question_id=name)
 
 
 class Heard:
     """A served run in memory: what was said of it, and the publishes so far."""
 
-    def __init__(self, *inferences: InferenceOpened, setting: Setting | None = None) -> None:
+    def __init__(self, *inferences: v.InferenceOpened, setting: Setting | None = None) -> None:
         self.built, self.setting = Built(), setting or setting_of()
         self.inferences = {one.inference: one for one in inferences}
-        self.events: list[Event] = []
+        self.events: list[v.Event] = []
         self.iteration = 0
 
     def say(
         self, value: Any, about: str = "inf-1-1", *, once: str = "a", key: str = "", trust: Any = "full", **more: Any
-    ) -> list[Event]:
+    ) -> list[v.Event]:
         """Give feedback on an inference, or on a session where `about` names none, and record it."""
         one = self.inferences.get(about)
         thing = {"inference_id": about} if one else {"session_id": about}
         said = Feedback(metric=more.pop("metric", "good"), value=value, idempotency_key=once, **thing, **more)
-        known = {word.feedback: word for word in self.of(FeedbackGiven)}
+        known = {word.feedback: word for word in self.of(v.FeedbackGiven)}
         command = GiveFeedback(said, key, trust, one.session if one else about, "How many?", VECTOR, "t")
         earlier = give_feedback(self.setting, self.built.state, command)[0].event
-        assert isinstance(earlier, FeedbackGiven)
+        assert isinstance(earlier, v.FeedbackGiven)
         found = known.get(earlier.feedback)
         drafts = self._decide(give_feedback(self.setting, self.built.state, command._replace(earlier=found)))
         return self._record([draft.event for draft in drafts if draft.event != found]) or [
@@ -105,41 +88,41 @@ class Heard:
 
     def publish(
         self, key: str = "", *, verdict: Any = "accepted", judges: int = 2, is_review: bool = False
-    ) -> list[Event]:
+    ) -> list[v.Event]:
         """Publish what a key said, with a guard that says `verdict` and so many anchors that can judge what is new;
         return the events but for its own. With `is_review`: publish what a person approved of it.
         """
         k = self.iteration
-        approved = [event for event in self.of(ProposalReviewed) if event.verdict == "approved"]
+        approved = [event for event in self.of(v.ProposalReviewed) if event.verdict == "approved"]
         reviews = {event.memory_id: event for event in approved if is_review}
-        settled = {event.memory_id for event in self.of(ProposalSettled) if event.verdict != "waiting"}
+        settled = {event.memory_id for event in self.of(v.ProposalSettled) if event.verdict != "waiting"}
         proposals = [
             event
-            for event in self.of(MemoryProposed)
+            for event in self.of(v.MemoryProposed)
             if event.memory_id not in settled and (not is_review or event.memory_id in reviews)
         ]
-        words = [word for word in self.of(FeedbackGiven) if word.key == key]
+        words = [word for word in self.of(v.FeedbackGiven) if word.key == key]
         own = [one for one in self.inferences.values() if one.key == key]
-        update = Publish(k, key, words, own, proposals, self.of(BanditUpdated), reviews)
+        update = Publish(k, key, words, own, proposals, self.of(v.BanditUpdated), reviews)
         done = self._record(
             [draft.event for draft in self._decide(decide_publish(self.setting, self.built.state, update))]
         )
-        rewarded = [event for event in done if isinstance(event, BanditUpdated)]
-        born = [event.memory_id for event in done if isinstance(event, MemoryAppended)]
+        rewarded = [event for event in done if isinstance(event, v.BanditUpdated)]
+        born = [event.memory_id for event in done if isinstance(event, v.MemoryAppended)]
         for name in (anchors := [f"anchor-{place}" for place in range(judges)]):
             self._record([anchor_plan(k, name, born), anchor_answer(k, name)])
         decided = {"correct": 0, "total": 0, "against": 0, "drop": 0.0, "p_value": 1.0, "smallest_drop": 0.0}
         decided |= {"best": 0, "best_drop": 0.0, "best_p_value": 1.0}
-        self._record([GuardDecided(iteration=k, verdict=verdict, **decided)])  # type: ignore[arg-type]
+        self._record([v.GuardDecided(iteration=k, verdict=verdict, **decided)])  # type: ignore[arg-type]
         settling = SettlePublish(k, rewarded, dict.fromkeys(anchors, VECTOR), {"t": 0.9})
         after = self._decide(decide_settling(self.built.state, settling))
         self.iteration += 1
         return done + self._record([draft.event for draft in after])
 
-    def _decide(self, drafts: Sequence[Draft]) -> list[Draft]:
+    def _decide(self, drafts: Sequence[v.Draft]) -> list[v.Draft]:
         return decide(self.setting, self.built.state, RecordFacts(drafts))
 
-    def curate(self, name: str, action: Curation) -> Event:
+    def curate(self, name: str, action: Curation) -> v.Event:
         command = Curate(name, action, "read it", "alice", len(self.events))
         [event] = [draft.event for draft in decide(self.setting, self.built.state, command)]
         return self._record([event])[0]
@@ -150,7 +133,7 @@ class Heard:
     def posterior(self, arm: str = "similar") -> Posterior:
         return self.built.state.bandits.posterior("search", "t", arm)
 
-    def _record(self, events: list[Event]) -> list[Event]:
+    def _record(self, events: list[v.Event]) -> list[v.Event]:
         self.events += events
         for event in events:
             self.built.state.apply(event)
@@ -162,11 +145,11 @@ class Heard:
 
 @pytest.mark.parametrize(
     ("value", "kind", "micro"),
-    [(True, "bool", MICRO), (False, "bool", 0), (0.25, "float", 250_000), (1, "float", MICRO)],
+    [(True, "bool", v.MICRO), (False, "bool", 0), (0.25, "float", 250_000), (1, "float", v.MICRO)],
 )
 def test_bools_and_numbers_are_scores(value: object, kind: str, micro: int) -> None:
     [event] = Heard(inference("inf-1-1")).say(value)
-    assert isinstance(event, FeedbackGiven) and (event.kind, event.value_micro) == (kind, micro)
+    assert isinstance(event, v.FeedbackGiven) and (event.kind, event.value_micro) == (kind, micro)
 
 
 @pytest.mark.parametrize(
@@ -225,8 +208,8 @@ def test_a_score_rewards_the_arm_of_its_inference_when_it_is_published() -> None
     heard.say(0.25)
     assert heard.posterior() == PRIOR
     heard.publish()
-    assert heard.posterior() == (MICRO + 250_000, MICRO + 750_000, 1)
-    assert heard.publish() == [PhaseCompleted(iteration=1, phase="update")], "published once"
+    assert heard.posterior() == (v.MICRO + 250_000, v.MICRO + 750_000, 1)
+    assert heard.publish() == [v.PhaseCompleted(iteration=1, phase="update")], "published once"
 
 
 def test_a_late_correction_moves_the_posterior_by_the_difference() -> None:
@@ -235,7 +218,7 @@ def test_a_late_correction_moves_the_posterior_by_the_difference() -> None:
     heard.publish()
     heard.say(WRONG, once="b")
     heard.publish()
-    assert heard.posterior() == (MICRO, 2 * MICRO, 1)
+    assert heard.posterior() == (v.MICRO, 2 * v.MICRO, 1)
 
 
 def test_a_text_moves_nothing_and_takes_no_score_back() -> None:
@@ -243,11 +226,11 @@ def test_a_text_moves_nothing_and_takes_no_score_back() -> None:
     heard.say(RIGHT)
     heard.say("splendid", once="b")
     heard.publish()
-    assert heard.posterior() == (2 * MICRO, MICRO, 1)
+    assert heard.posterior() == (2 * v.MICRO, v.MICRO, 1)
 
 
 @pytest.mark.parametrize("treatment", ["holdback", "shadow", "off", "none"])
-def test_only_what_got_memories_rewards_an_arm(treatment: Treatment) -> None:
+def test_only_what_got_memories_rewards_an_arm(treatment: v.Treatment) -> None:
     heard = Heard(inference("inf-1-1", treatment=treatment), inference("inf-1-2", probability=1.0))
     heard.say(RIGHT)
     heard.say(RIGHT, "inf-1-2", once="b")
@@ -260,9 +243,9 @@ def test_a_key_that_is_not_trusted_is_only_recorded() -> None:
     heard = Heard(inference("inf-1-1"))
     heard.say(RIGHT, trust="none")
     [said] = heard.say({"answer": "4"}, once="b", trust="scores")
-    assert isinstance(said, FeedbackGiven) and "trust is not full" in said.unused
+    assert isinstance(said, v.FeedbackGiven) and "trust is not full" in said.unused
     heard.publish()
-    assert heard.posterior() == PRIOR and not heard.of(MemoryAppended)
+    assert heard.posterior() == PRIOR and not heard.of(v.MemoryAppended)
 
 
 def test_however_much_is_said_an_inference_is_one_pull() -> None:
@@ -271,7 +254,7 @@ def test_however_much_is_said_an_inference_is_one_pull() -> None:
         heard.say(WRONG, metric=f"m{place}", once=str(place))
     heard.say(RIGHT, "inf-1-2", once="x")
     heard.publish()
-    assert heard.posterior() == (2 * MICRO, 2 * MICRO, 2)
+    assert heard.posterior() == (2 * v.MICRO, 2 * v.MICRO, 2)
 
 
 WORDS = st.lists(
@@ -313,12 +296,12 @@ def test_order_repetition_and_when_it_is_published_change_no_posterior(
 def test_a_demonstration_waits_as_a_proposal_and_is_a_memory_once_it_is_published() -> None:
     heard = Heard(inference("inf-1-1"))
     said, proposed = heard.say({"answer": "4", "reasoning": "2 + 2 = 4", "wrong_answer": "5"})
-    assert isinstance(said, FeedbackGiven) and isinstance(proposed, MemoryProposed)
+    assert isinstance(said, v.FeedbackGiven) and isinstance(proposed, v.MemoryProposed)
     assert said.memory_id == proposed.memory_id and not len(heard.built.state.memory)
     heard.publish()
     row = heard.built.state.memory.row(proposed.memory_id)
     assert (row.outcome, row.kind, row.answer, row.wrong_answer) == ("failure_memory", "specific", "4", "5")
-    assert row.origin.facts and [event.verdict for event in heard.of(ProposalSettled)] == ["published"]
+    assert row.origin.facts and [event.verdict for event in heard.of(v.ProposalSettled)] == ["published"]
 
 
 def test_what_the_guard_refuses_goes_into_quarantine_and_is_not_proposed_again() -> None:
@@ -326,14 +309,14 @@ def test_what_the_guard_refuses_goes_into_quarantine_and_is_not_proposed_again()
     heard.say({"answer": "5"})
     heard.say(RIGHT, once="b")
     heard.publish(verdict="soft_rollback")
-    assert [event.by for event in heard.of(MemoryQuarantined)] == ["guard"]
+    assert [event.by for event in heard.of(v.MemoryQuarantined)] == ["guard"]
     assert not heard.built.state.memory.slice("success", "t").ids
-    assert [event.verdict for event in heard.of(ProposalSettled)] == ["refused"]
+    assert [event.verdict for event in heard.of(v.ProposalSettled)] == ["refused"]
     assert heard.posterior() == PRIOR, "its rewards were taken back"
     [again] = heard.say({"answer": "5"}, once="c")
-    assert isinstance(again, FeedbackGiven) and "took it out of use" in again.unused
+    assert isinstance(again, v.FeedbackGiven) and "took it out of use" in again.unused
     heard.publish()
-    assert heard.posterior() == (2 * MICRO, MICRO, 1), "and tried again"
+    assert heard.posterior() == (2 * v.MICRO, v.MICRO, 1), "and tried again"
 
 
 def test_a_corrected_demonstration_is_not_published_but_another_keys_is() -> None:
@@ -342,9 +325,9 @@ def test_a_corrected_demonstration_is_not_published_but_another_keys_is() -> Non
     heard.say({"answer": "4"}, "inf-1-2", key="b")
     heard.say({"answer": "6"}, key="a", once="b")
     heard.publish("a")
-    assert [event.answer for event in heard.of(MemoryAppended)] == ["6"]
+    assert [event.answer for event in heard.of(v.MemoryAppended)] == ["6"]
     heard.publish("b")
-    assert [event.answer for event in heard.of(MemoryAppended)] == ["6", "4"]
+    assert [event.answer for event in heard.of(v.MemoryAppended)] == ["6", "4"]
 
 
 def test_a_demonstration_taken_back_by_its_only_key_is_refused() -> None:
@@ -352,17 +335,17 @@ def test_a_demonstration_taken_back_by_its_only_key_is_refused() -> None:
     heard.say({"answer": "4"})
     heard.say({"answer": "6"}, once="b")
     heard.publish()
-    assert {event.verdict for event in heard.of(ProposalSettled)} == {"published", "refused"}
-    assert [event.answer for event in heard.of(MemoryAppended)] == ["6"]
+    assert {event.verdict for event in heard.of(v.ProposalSettled)} == {"published", "refused"}
+    assert [event.answer for event in heard.of(v.MemoryAppended)] == ["6"]
 
 
 def test_a_proposal_that_holds_a_held_out_question_is_refused_without_its_words() -> None:
     guarded = Guarded([committed("held_out", SECRET)])
     heard = Heard(inference("inf-1-1"), setting=setting_of()._replace(guarded=guarded))
     events = heard.say({"answer": "4", "reasoning": f"Learn this: {SECRET}"})
-    assert not heard.of(MemoryProposed) and isinstance(events[-1], MemoryRefused)
+    assert not heard.of(v.MemoryProposed) and isinstance(events[-1], v.MemoryRefused)
     heard.publish()
-    assert not heard.of(MemoryAppended)
+    assert not heard.of(v.MemoryAppended)
 
 
 # ------------------------------------------------------------ what waits for a person
@@ -372,30 +355,32 @@ def waiting(heard: Heard) -> str:
     """Have a demonstration wait for a review; return its memory's id."""
     said, _ = heard.say({"answer": "4"})
     heard.publish(judges=1)
-    assert isinstance(said, FeedbackGiven)
+    assert isinstance(said, v.FeedbackGiven)
     return said.memory_id
 
 
 def test_what_too_few_anchors_can_judge_waits_out_of_use_for_a_person() -> None:
     heard = Heard(inference("inf-1-1"))
     name = waiting(heard)
-    [settled] = heard.of(ProposalSettled)
+    [settled] = heard.of(v.ProposalSettled)
     assert settled.verdict == "waiting" and "anchors that were asked with it 1 can judge it" in settled.reason
     assert [trial.question_id for trial in settled.trials] == ["anchor-0"] and settled.floor == 0.9
     assert heard.built.state.memory.row(name).status == "quarantined"
-    assert heard.publish() == [PhaseCompleted(iteration=1, phase="update")], "it waits for a person, not for a publish"
+    assert heard.publish() == [v.PhaseCompleted(iteration=1, phase="update")], (
+        "it waits for a person, not for a publish"
+    )
 
 
 def test_what_is_approved_is_in_use_from_the_next_publish_on_and_needs_no_anchor() -> None:
     heard = Heard(inference("inf-1-1"))
     name = waiting(heard)
     reviewed = heard.curate(name, "approve")
-    assert reviewed == ProposalReviewed(memory_id=name, verdict="approved", reason="read it", by="alice")
+    assert reviewed == v.ProposalReviewed(memory_id=name, verdict="approved", reason="read it", by="alice")
     assert heard.built.state.memory.row(name).status == "quarantined"
     heard.publish(judges=0, is_review=True)
     assert heard.built.state.memory.row(name).status == "active"
     assert heard.built.state.memory.slice("success", "t").ids == [name]
-    assert [event.verdict for event in heard.of(ProposalSettled)] == ["waiting", "published"]
+    assert [event.verdict for event in heard.of(v.ProposalSettled)] == ["waiting", "published"]
     with pytest.raises(UsageError, match="waits for no review, it is active"):
         heard.curate(name, "reject")
     heard.curate(name, "quarantine")
@@ -412,7 +397,7 @@ def test_what_is_rejected_stays_in_the_log_and_out_of_use_for_good() -> None:
     heard.publish(is_review=True)
     assert heard.built.state.memory.row(name).status == "quarantined"
     [again] = heard.say({"answer": "4"}, once="c")
-    assert isinstance(again, FeedbackGiven) and not again.memory_id
+    assert isinstance(again, v.FeedbackGiven) and not again.memory_id
 
 
 def test_a_release_is_no_way_around_the_review() -> None:
@@ -427,7 +412,7 @@ def test_what_was_approved_and_the_guard_refuses_is_out_of_use_again() -> None:
     name = waiting(heard)
     heard.curate(name, "approve")
     heard.publish(judges=0, is_review=True, verdict="soft_rollback")
-    assert [event.verdict for event in heard.of(ProposalSettled)] == ["waiting", "refused"]
+    assert [event.verdict for event in heard.of(v.ProposalSettled)] == ["waiting", "refused"]
     assert heard.built.state.memory.row(name).status == "quarantined"
 
 
@@ -437,7 +422,7 @@ def test_what_its_key_corrected_while_it_waited_is_refused() -> None:
     heard.curate(name, "approve")
     heard.say({"answer": "6"}, once="b")
     heard.publish(judges=0, is_review=True)
-    assert [(e.memory_id == name, e.verdict) for e in heard.of(ProposalSettled)] == [
+    assert [(e.memory_id == name, e.verdict) for e in heard.of(v.ProposalSettled)] == [
         (True, "waiting"),
         (True, "refused"),
     ]
@@ -449,12 +434,12 @@ def test_an_answer_to_another_question_than_the_inference_s_is_refused() -> None
         UsageError, match=r"question is 'How do I reset.* inference's is 'How many.*Leave `question` out"
     ):
         heard.say({"answer": "Click Forgot.", "question": "How do I reset it?"})
-    assert not heard.of(FeedbackGiven)
+    assert not heard.of(v.FeedbackGiven)
 
 
 @pytest.mark.parametrize("named", [" how  MANY?\n", "You are a clerk. How many? Answer briefly.", "many?", ""])
 def test_the_inference_s_question_may_be_in_a_template_or_spaced_otherwise(named: str) -> None:
     heard = Heard(inference("inf-1-1"))
     heard.say({"answer": "15", "question": named})
-    [proposed] = heard.of(MemoryProposed)
+    [proposed] = heard.of(v.MemoryProposed)
     assert (proposed.question, proposed.answer) == ("How many?", "15")

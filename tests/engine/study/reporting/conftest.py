@@ -12,23 +12,8 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.questions import rows_of
 from mage_es.engine.study.reporting.study import Study, open_study
+from mage_es.events import vocabulary as v
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    AnswerJudged,
-    AnswerUnanswered,
-    AnswerUndecided,
-    BaselineStarted,
-    Draft,
-    EpisodeClosed,
-    Event,
-    ExamClosed,
-    ExamOpened,
-    IterationClosed,
-    ModelCalled,
-    RunFinished,
-    RunStarted,
-    SplitCommitted,
-)
 from tests.kit.plain_events import plain
 from tests.paper_parts import PAPER_PARTS
 
@@ -39,11 +24,11 @@ answer by a call that failed for good."""
 
 def judged(
     name: str, letter: str, *, iteration: int = -1, purpose: str = "exam", score: float | None = None
-) -> AnswerJudged | AnswerUnanswered | AnswerUndecided:
+) -> v.AnswerJudged | v.AnswerUnanswered | v.AnswerUndecided:
     """Return a verdict, by the rule or as the letter says, or that there is none."""
     if letter == "n":
         return plain(
-            AnswerUndecided,
+            v.AnswerUndecided,
             iteration=iteration,
             purpose=purpose,
             question_id=name,
@@ -52,7 +37,7 @@ def judged(
         )
     if letter == "x":
         return plain(
-            AnswerUnanswered,
+            v.AnswerUnanswered,
             iteration=iteration,
             purpose=purpose,
             question_id=name,
@@ -60,7 +45,7 @@ def judged(
             problem="filtered: withheld",
         )
     value = float(letter in "1j") if score is None else score
-    return AnswerJudged(
+    return v.AnswerJudged(
         iteration=iteration,
         purpose=purpose,  # type: ignore[arg-type]
         question_id=name,
@@ -76,11 +61,11 @@ def judged(
 
 def called(
     about: str, *, tier: str = "execution", purpose: str = "exam", iteration: int = -1, ms: int = 0, **fields: Any
-) -> ModelCalled:
+) -> v.ModelCalled:
     """Return a call with its latency in milliseconds."""
     agent = {"execution": "Learner", "guidance": "SkillDiscovery", "judge": "Critic"}[tier]
     known: dict[str, Any] = {"model": "builtin/analogist", "text": "", "input_tokens": 10, "output_tokens": 5, **fields}
-    return ModelCalled(
+    return v.ModelCalled(
         iteration=iteration,
         tier=tier,  # type: ignore[arg-type]
         agent=agent,
@@ -96,9 +81,9 @@ def called(
 
 def played(
     name: str, *, score: float, steps: int, unparsed: int, achieved: int = 0, iteration: int = -1, purpose: str = "exam"
-) -> EpisodeClosed:
+) -> v.EpisodeClosed:
     """Return the end of an episode."""
-    return EpisodeClosed(
+    return v.EpisodeClosed(
         iteration=iteration,
         purpose=purpose,
         episode_id=name,
@@ -110,17 +95,17 @@ def played(
     )
 
 
-def split(name: str, size: int) -> SplitCommitted:
+def split(name: str, size: int) -> v.SplitCommitted:
     """Return a commitment to so many questions, whose hashes nobody looks at."""
-    return SplitCommitted(split=name, size=size, ids_sha256="", questions_sha256="", question_hashes=())
+    return v.SplitCommitted(split=name, size=size, ids_sha256="", questions_sha256="", question_hashes=())
 
 
 class Facts(NamedTuple):
     """Makers of the events that runs are written with."""
 
-    judged: Callable[..., AnswerJudged] = judged
-    called: Callable[..., ModelCalled] = called
-    played: Callable[..., EpisodeClosed] = played
+    judged: Callable[..., v.AnswerJudged] = judged
+    called: Callable[..., v.ModelCalled] = called
+    played: Callable[..., v.EpisodeClosed] = played
 
 
 class Bench:
@@ -135,11 +120,11 @@ class Bench:
         self,
         name: str,
         *,
-        events: Iterable[Event] = (),
+        events: Iterable[v.Event] = (),
         iterations: int = 1,
         before: Verdicts = "",
         after: Verdicts = "",
-        facts: Mapping[str, Sequence[Event]] | None = None,
+        facts: Mapping[str, Sequence[v.Event]] | None = None,
         finished: bool = True,
         taken: Mapping[str, int] | None = None,
         told: int = 0,
@@ -157,13 +142,13 @@ class Bench:
         run.path.mkdir(parents=True)
         start, written = 0, sorted(events, key=lambda event: getattr(event, "iteration", -1))
         opened = [_started(name, settings), *(split(part, size) for part, size in (taken or {}).items())]
-        drafts = [Draft(event=event, iteration=-1, phase="open", ordinal=at) for at, event in enumerate(opened)]
+        drafts = [v.Draft(event=event, iteration=-1, phase="open", ordinal=at) for at, event in enumerate(opened)]
         for k in range(-1, iterations):
             drafts += _drafts([event for event in written if getattr(event, "iteration", -1) == k], iteration=k)
-            drafts.append(Draft(event=IterationClosed(iteration=k, digests=()), iteration=k, phase="close"))
+            drafts.append(v.Draft(event=v.IterationClosed(iteration=k, digests=()), iteration=k, phase="close"))
             start = len(drafts) if k < 0 else start
         if finished:
-            drafts.append(Draft(event=RunFinished(iterations=iterations), iteration=iterations, phase="close"))
+            drafts.append(v.Draft(event=v.RunFinished(iterations=iterations), iteration=iterations, phase="close"))
         with Log.create(run.log_path, run=name, clock=lambda: 0) as log:
             log.append(drafts + _stored(log, settings, data))
             end = len(drafts)
@@ -179,7 +164,7 @@ class Bench:
         way: str,
         letters: Verdicts,
         *,
-        facts: Sequence[Event] = (),
+        facts: Sequence[v.Event] = (),
         shots: int = 0,
         data: Path | None = None,
         **config: Any,
@@ -189,23 +174,30 @@ class Bench:
         run = Run(name, self.folder / name)
         run.path.mkdir(parents=True)
         names = tuple(f"e{number}" for number in range(shots))
-        begun = BaselineStarted(baseline=way, samples=1, rounds=0, shots=names, oracle_stop=False)
+        begun = v.BaselineStarted(baseline=way, samples=1, rounds=0, shots=names, oracle_stop=False)
         verdicts = [judged(f"q{place}", letter) for place, letter in enumerate(letters)]
-        closed = ExamClosed(correct=0, total=len(letters), familiar_correct=0, familiar_total=0)
+        closed = v.ExamClosed(correct=0, total=len(letters), familiar_correct=0, familiar_total=0)
         with Log.create(run.log_path, run=name, clock=lambda: 0) as log:
-            ended = [closed, RunFinished(iterations=0)]
+            ended = [closed, v.RunFinished(iterations=0)]
             log.append(_drafts([_started(name, settings), begun, *verdicts, *facts, *ended], iteration=-1))
             log.append(_stored(log, settings, data))
         return run
 
     def exam(
-        self, run: Run, marker: str, letters: Verdicts, *, head: int, control: str = "none", facts: Sequence[Event] = ()
+        self,
+        run: Run,
+        marker: str,
+        letters: Verdicts,
+        *,
+        head: int,
+        control: str = "none",
+        facts: Sequence[v.Event] = (),
     ) -> None:
         """Write an exam of a run, into the run's log too."""
         number = 1 + len(exam_records(LogReader(run.log_path)))
         path = run.exams_path / f"{number:04d}-{marker}"
         path.mkdir(parents=True)
-        opened = ExamOpened(
+        opened = v.ExamOpened(
             exam=path.name,
             run_id=run.id,
             marker=marker,
@@ -220,7 +212,7 @@ class Bench:
         verdicts = [judged(f"q{place}", letter) for place, letter in enumerate(letters)]
         with Log.create(path / "log", run=f"{run.id}/{path.name}", clock=lambda: 0) as own:
             own.append(_drafts([opened, *verdicts, *facts], iteration=-1))
-        closed = ExamClosed(
+        closed = v.ExamClosed(
             correct=0,
             total=len(letters),
             familiar_correct=0,
@@ -237,20 +229,22 @@ class Bench:
         return open_study(self.folder, **options)
 
 
-def _drafts(events: Sequence[Event], *, iteration: int) -> list[Draft]:
-    return [Draft(event=event, iteration=iteration, phase="exam", ordinal=place) for place, event in enumerate(events)]
+def _drafts(events: Sequence[v.Event], *, iteration: int) -> list[v.Draft]:
+    return [
+        v.Draft(event=event, iteration=iteration, phase="exam", ordinal=place) for place, event in enumerate(events)
+    ]
 
 
-def _stored(log: Log, config: Config, data: Path | None) -> list[Draft]:
+def _stored(log: Log, config: Config, data: Path | None) -> list[v.Draft]:
     if data is None:
         return []
     stored = log.store(*rows_of(open_benchmark(config.benchmark, seed=config.seed, data_dir=data)))
-    return [Draft(event=stored, iteration=-1, phase="open")]
+    return [v.Draft(event=stored, iteration=-1, phase="open")]
 
 
-def _started(name: str, config: Config) -> RunStarted:
+def _started(name: str, config: Config) -> v.RunStarted:
     config = with_own_models(config)
-    return RunStarted(
+    return v.RunStarted(
         run_id=name,
         benchmark=config.benchmark,
         seed=config.seed,

@@ -5,34 +5,26 @@ from typing import Any
 import pytest
 
 from mage_es.engine.study.reporting.tables import growth, recovery, recovery_of
-from mage_es.events.vocabulary import (
-    EdgeAdded,
-    MasteryUpdated,
-    MemoryAppended,
-    SkillCreated,
-    Target,
-    TargetsSelected,
-    TaskTypeCreated,
-)
+from mage_es.events import vocabulary as v
 from tests.kit.plain_events import plain
 
 
-def memory(name: str, outcome: str, iteration: int) -> MemoryAppended:
-    return plain(MemoryAppended, memory_id=name, outcome=outcome, task_type="t", iteration=iteration)
+def memory(name: str, outcome: str, iteration: int) -> v.MemoryAppended:
+    return plain(v.MemoryAppended, memory_id=name, outcome=outcome, task_type="t", iteration=iteration)
 
 
 def grown() -> list[Any]:
-    target = Target(task_type="t", failures=1, attempts=2, last_selected=-1)
+    target = v.Target(task_type="t", failures=1, attempts=2, last_selected=-1)
     return [
-        SkillCreated(skill="s", mastery=0.0, prompt_template="", strategy=""),
-        TaskTypeCreated(task_type="t", description=""),
-        TaskTypeCreated(task_type="u", description=""),
-        EdgeAdded(kind="resolves", source="skill/s", target="task_type/t"),
+        v.SkillCreated(skill="s", mastery=0.0, prompt_template="", strategy=""),
+        v.TaskTypeCreated(task_type="t", description=""),
+        v.TaskTypeCreated(task_type="u", description=""),
+        v.EdgeAdded(kind="resolves", source="skill/s", target="task_type/t"),
         memory("m0", "failure_memory", 0),
         memory("m1", "success_memory", 1),
         memory("m2", "success_memory", 1),
-        TargetsSelected(iteration=1, targets=(target,), newly_observed=("t",)),
-        MasteryUpdated(iteration=1, skill="s", before=0.0, after=0.6, evidence=1.0, successes=1, failures=0),
+        v.TargetsSelected(iteration=1, targets=(target,), newly_observed=("t",)),
+        v.MasteryUpdated(iteration=1, skill="s", before=0.0, after=0.6, evidence=1.0, successes=1, failures=0),
     ]
 
 

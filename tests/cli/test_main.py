@@ -108,26 +108,17 @@ def test_a_closed_stream_takes_nothing_to_the_other_one(finished: Path) -> None:
     assert json.loads(without_stderr.stdout)[0]["run_id"] == "first"
 
 
-def test_ctrl_c_while_the_words_of_a_command_are_read_is_said(mage: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mage_es.cli import options
-
-    def interrupted(flags: object, *, environment: object, folder: object) -> None:
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [("mage_es.cli.options.resolve", "verify"), ("mage_es.engine.run.directory.list_runs", "runs list")],
+    ids=["while its words are read", "at work"],
+)
+def test_ctrl_c_in_a_command_is_said(mage: Command, monkeypatch: pytest.MonkeyPatch, at: str, words: str) -> None:
+    def interrupted(*given: object, **named: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(options, "resolve", interrupted)
-    outcome = mage("verify")
-    assert (outcome.code, outcome.err) == (130, "mage-es: Stopped before it was done.\n")
-
-
-def test_ctrl_c_at_work_is_said(mage: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mage_es.engine.run import directory as runs
-
-    def interrupted(folder: Path) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(runs, "list_runs", interrupted)
-    outcome = mage("runs", "list")
-    assert (outcome.code, outcome.out, outcome.err) == (130, "", "mage-es: Stopped before it was done.\n")
+    monkeypatch.setattr(at, interrupted)
+    assert mage(*words.split()) == (130, "", "mage-es: Stopped before it was done.\n")
 
 
 def test_ctrl_c_while_the_program_still_loads_is_no_traceback(

@@ -11,7 +11,7 @@ import pytest
 
 from mage_es.engine.models.retrying import ProviderDown, RetryingClient, RetryPolicy, Unanswered
 from mage_es.engine.seams.faults import FailedAttempt, Fault, FaultKind, ModelFault
-from mage_es.engine.seams.model import LONGEST_REPLY, Completion, Request
+from mage_es.engine.seams.model import LONGEST_REPLY, Completion, Model, Request
 from mage_es.events.errors import Interrupted
 
 REPLY = Completion(text="7", input_tokens=1, output_tokens=1)
@@ -60,11 +60,27 @@ class Scripted:
             self.in_flight -= 1
 
 
+def ask_once(model: Model, report: Callable[[FailedAttempt], object] = lambda f: None) -> Completion:
+    client = RetryingClient(model, connections=1, retry_policy=QUICK)
+    return asyncio.run(client.complete(Request(prompt="?"), report=report)).completion
+
+
+async def ask_many(
+    client: RetryingClient, tasks: int, calls: int, report: Callable[[FailedAttempt], object] = lambda f: None
+) -> None:
+    async def ask() -> None:
+        for _ in range(calls):
+            await client.complete(Request(prompt="?"), report=report)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(tasks):
+            group.create_task(ask())
+
+
 def test_a_fault_that_passes_is_tried_again_and_reported_first() -> None:
     model = Scripted(iter(["busy", "connection"]))
     reported: list[FailedAttempt] = []
-    client = RetryingClient(model, connections=1, retry_policy=QUICK)
-    assert asyncio.run(client.complete(Request(prompt="?"), report=reported.append)).completion == REPLY
+    assert ask_once(model, reported.append) == REPLY
     assert [failed.fault.kind for failed in reported] == ["busy", "connection"]
     assert model.calls == 3
 
@@ -73,11 +89,7 @@ def test_a_call_that_fails_every_time_stays_unanswered() -> None:
     model = Scripted(iter(["malformed", "no_room"] * 99))
     reported: list[FailedAttempt] = []
     with pytest.raises(Unanswered) as raised:
-        asyncio.run(
-            RetryingClient(model, connections=1, retry_policy=QUICK).complete(
-                Request(prompt="?"), report=reported.append
-            )
-        )
+        ask_once(model, reported.append)
     assert raised.value.failed.fault.kind == "no_room" and raised.value.failed.is_lost
     assert len(reported) + 1 == model.calls == QUICK.attempts
 
@@ -86,11 +98,7 @@ def test_a_call_that_fails_every_time_stays_unanswered() -> None:
 def test_a_fault_of_this_one_request_is_not_tried_again(kind: FaultKind) -> None:
     model = Scripted(iter([kind]))
     with pytest.raises(Unanswered):
-        asyncio.run(
-            RetryingClient(model, connections=1, retry_policy=QUICK).complete(
-                Request(prompt="?"), report=lambda f: None
-            )
-        )
+        ask_once(model)
     assert model.calls == 1
 
 
@@ -98,11 +106,7 @@ def test_a_fault_of_this_one_request_is_not_tried_again(kind: FaultKind) -> None
 def test_a_provider_that_refuses_every_call_stops_the_run_at_once(kind: FaultKind) -> None:
     model = Scripted(iter([kind] * 9))
     with pytest.raises(ProviderDown, match="doctor"):
-        asyncio.run(
-            RetryingClient(model, connections=1, retry_policy=QUICK).complete(
-                Request(prompt="?"), report=lambda f: None
-            )
-        )
+        ask_once(model)
     assert model.calls == 1
 
 
@@ -111,14 +115,8 @@ def test_an_outage_pauses_all_calls_and_says_so_then_gives_up() -> None:
     said: list[str] = []
     reported: list[FailedAttempt] = []
     client = RetryingClient(model, connections=4, retry_policy=QUICK, announce=said.append)
-
-    async def many() -> None:
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(8):
-                tasks.create_task(client.complete(Request(prompt="?"), report=reported.append))
-
     with pytest.raises(ExceptionGroup) as raised:
-        asyncio.run(many())
+        asyncio.run(ask_many(client, 8, 1, reported.append))
     assert raised.value.subgroup(ProviderDown) is not None
     assert [words for words in said if "failed 3 times in a row" in words]
     assert len(reported) >= QUICK.give_up_after
@@ -129,28 +127,17 @@ def test_a_success_ends_the_count_of_failures() -> None:
     model = Scripted(faults)  # type: ignore[arg-type]
     said: list[str] = []
     client = RetryingClient(model, connections=1, retry_policy=QUICK, announce=said.append)
-
-    async def several() -> None:
-        for _ in range(20):
-            await client.complete(Request(prompt="?"), report=lambda failed: None)
-
-    asyncio.run(several())
+    asyncio.run(ask_many(client, 1, 20))
     assert said == []
 
 
 def test_no_more_calls_are_in_flight_than_allowed_and_a_busy_provider_gets_fewer() -> None:
     calm = Scripted()
     busy = Scripted(iter(["busy"] * 3))
-
-    async def many(model: Scripted, count: int) -> None:
+    for model, count in ((calm, 40), (busy, 3)):
         client = RetryingClient(model, connections=8, retry_policy=QUICK._replace(pause_after=99))
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(count):
-                tasks.create_task(client.complete(Request(prompt="?"), report=lambda failed: None))
-
-    asyncio.run(many(calm, 40))
+        asyncio.run(ask_many(client, count, 1))
     assert calm.most_in_flight == 8
-    asyncio.run(many(busy, 3))
     assert busy.calls == 6
 
 
@@ -171,9 +158,7 @@ class Asking:
 
 def test_the_wait_is_at_least_what_the_provider_asked_for() -> None:
     model = Asking()
-    asyncio.run(
-        RetryingClient(model, connections=1, retry_policy=QUICK).complete(Request(prompt="?"), report=lambda f: None)
-    )
+    ask_once(model)
     assert model.times[1] - model.times[0] >= 0.2
 
 
@@ -260,10 +245,9 @@ def test_a_provider_that_asks_for_more_than_an_hour_stops_the_run_with_the_time_
             raise ModelFault(Fault("busy", "The quota of today is used up.", 429, retry_after=asked))
 
     model = Exhausted()
-    client = RetryingClient(model, connections=1, retry_policy=QUICK)
     before = datetime.datetime.now(datetime.UTC).replace(second=0, microsecond=0)
     with pytest.raises(ProviderDown, match=r"used up\. Everything recorded is kept; resume the run then") as raised:
-        asyncio.run(client.complete(Request(prompt="?"), report=reported.append))
+        ask_once(model, reported.append)
     named = re.search(r"before (\S+ \S+) UTC", str(raised.value))
     assert named and raised.value.exit_code == 4 and model.calls == 1 and len(reported) == 1
     until = datetime.datetime.strptime(f"{named[1]} +0000", "%Y-%m-%d %H:%M %z")
@@ -305,18 +289,6 @@ class Timed:
         if kind is not None:
             raise ModelFault(Fault(kind, f"it was {kind}"))
         return REPLY
-
-
-async def ask_many(
-    client: RetryingClient, tasks: int, calls: int, report: Callable[[FailedAttempt], object] = lambda f: None
-) -> None:
-    async def ask() -> None:
-        for _ in range(calls):
-            await client.complete(Request(prompt="?"), report=report)
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(tasks):
-            group.create_task(ask())
 
 
 @pytest.mark.parametrize("tasks", [1, 8, 64])

@@ -69,35 +69,28 @@ def test_a_tail_of_zeros_or_garbage_is_moved_to_quarantine(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_recovery_shows_survives_a_loss_of_power_right_after_it(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("fault", "after", "error", "said"),
+    [
+        ("fuse", 1, Crash, None),  # the frame is written, and the process killed before it is synced
+        # The system takes the frame's bytes for clean, but they are not on the disk.
+        ("sync_fails_after", 0, WriterPoisoned, "Input/output error"),
+    ],
+    ids=["killed", "failed sync"],
+)
+def test_what_recovery_shows_survives_a_loss_of_power_right_after_it(
+    seed: int, fault: str, after: int, error: type[BaseException], said: str | None
+) -> None:
     disk, path = ForgetfulDisk(Random(seed)), Path("/log")
     disk.make_folder(path.parent)
     log = Log.create(path, run="r1", clock=clock(), fs=disk)
-    disk.fuse = 1  # the frame is written, and the process killed before it is synced
-    with pytest.raises(Crash):
+    setattr(disk, fault, after)
+    with pytest.raises(error, match=said):
         log.append([judged(1)])
-    disk.crash(power=False)
-    Log.open(path, clock=clock(), fs=disk)
-    assert LogReader(path, disk).head.seq == 1
-    disk.crash(power=True)
-    Log.open(path, clock=clock(), fs=disk)
-    assert LogReader(path, disk).head.seq == 1
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_what_recovery_shows_after_a_failed_sync_survives_too(seed: int) -> None:
-    disk, path = ForgetfulDisk(Random(seed)), Path("/log")
-    disk.make_folder(path.parent)
-    log = Log.create(path, run="r1", clock=clock(), fs=disk)
-    disk.sync_fails_after = 0  # the system takes the frame's bytes for clean, but they are not on the disk
-    with pytest.raises(WriterPoisoned, match="Input/output error"):
-        log.append([judged(1)])
-    disk.crash(power=False)
-    Log.open(path, clock=clock(), fs=disk)
-    assert LogReader(path, disk).head.seq == 1
-    disk.crash(power=True)
-    Log.open(path, clock=clock(), fs=disk)
-    assert LogReader(path, disk).head.seq == 1
+    for power in (False, True):
+        disk.crash(power=power)
+        Log.open(path, clock=clock(), fs=disk)
+        assert LogReader(path, disk).head.seq == 1
 
 
 def test_two_torn_tails_at_one_place_are_both_kept(tmp_path: Path) -> None:

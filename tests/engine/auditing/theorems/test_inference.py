@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -73,24 +74,22 @@ def test_a_lesson_in_the_log_of_an_exam_is_found(examined: Run, tmp_path: Path) 
     assert not exam.ok and named == lesson and exam.measured == "0 guidance calls, 1 learned"
 
 
-def test_an_exam_of_another_state_is_found(examined: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"digests": (v.Digest(projection="memory", value="0" * 64),)}, "memory differs from the run's log"),
+        ({"head_seq": 1_000_000}, "it asks the state after event 1000000, and the log ends with event"),
+    ],
+    ids=["another state", "a state that the log never had"],
+)
+def test_an_exam_of_another_state_is_found(examined: Run, tmp_path: Path, changes: dict[str, Any], found: str) -> None:
     def bent(event: v.Event) -> v.Event:
-        return msgspec.structs.replace(event, digests=(v.Digest(projection="memory", value="0" * 64),))
+        return msgspec.structs.replace(event, **changes)
 
     forge_exam(examined, tmp_path, instead(v.ExamOpened, bent))
     replace(examined.log_path, tmp_path, instead(v.ExamOpened, bent))
     exam = checked(examined)[1]
-    assert not exam.ok and exam.detail.startswith("memory differs from the run's log")
-
-
-def test_an_exam_of_a_state_that_the_log_never_had_is_found(examined: Run, tmp_path: Path) -> None:
-    def bent(event: v.Event) -> v.Event:
-        return msgspec.structs.replace(event, head_seq=1_000_000)
-
-    forge_exam(examined, tmp_path, instead(v.ExamOpened, bent))
-    replace(examined.log_path, tmp_path, instead(v.ExamOpened, bent))
-    exam = checked(examined)[1]
-    assert not exam.ok and exam.detail.startswith("it asks the state after event 1000000, and the log ends with event")
+    assert not exam.ok and exam.detail.startswith(found)
 
 
 def test_an_exam_that_asked_an_evolution_question_is_found(examined: Run, tmp_path: Path) -> None:

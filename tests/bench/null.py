@@ -25,12 +25,13 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.seams.model import Model
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.exam_report import ExamReport
 from tests.bench.tables import print_machine, print_table
 from tests.engine.copier import Copier
+from tests.kit.models import Saying
 
 TEXT = """
 amber anchor apple arrow autumn badge basket beacon blanket bottle bridge bucket butter button candle canyon
@@ -67,13 +68,8 @@ def fair(reply: str, task: Question) -> float:
     return float(task.gold in reply)
 
 
-class Literal:
-    """A judge for whom other words are another answer."""
-
-    name = "scripted/literal"
-
-    async def complete(self, request: Request) -> Completion:
-        return Completion(text='{"score": 0, "reason": "It says something else."}', input_tokens=1, output_tokens=1)
+LITERAL = Saying("scripted/literal", '{"score": 0, "reason": "It says something else."}')
+"""A judge for whom other words are another answer."""
 
 
 def typed(answer: str, dice: Random) -> dict[str, Any]:
@@ -153,7 +149,7 @@ def null_run(kind: Kind, seed: int, folder: Path) -> Outcome:
     rows = tasks_of(kind, seed)
     said = tuple(map(kind.spoken, kind.answers))
     learner: Model = open_model(kind.learner, "execution") if kind.learner else Copier(said)
-    judge = Literal() if kind.scorer == "judge" else None
+    judge = LITERAL if kind.scorer == "judge" else None
     models = Models(execution=learner, guidance=open_model("builtin/reference", "guidance"), judge=judge)
     sizes = {"iterations": 2, "pool": 22, "held_out": HELD_OUT, "anchors": 7, "seed": seed}
     given: dict[str, Any] = {"tasks": rows, "scorer": kind.scorer}

@@ -19,15 +19,9 @@ from mage_es.engine.run.directory import find_run
 from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.serving.live import LiveRun
 from tests.engine.serving.behind import serving
+from tests.kit.models import Saying
 
 LAYOUTS = ("sections", "turns")
-
-
-class KnowsNothing:
-    name = "bench/knows-nothing"
-
-    async def complete(self, request: mage_es.Request) -> mage_es.Completion:
-        return mage_es.Completion(text="I cannot say.", input_tokens=1, output_tokens=1)
 
 
 def asked(address: str, model: str, system: str, question: str, memory: str) -> tuple[str, int]:
@@ -66,7 +60,10 @@ def main() -> None:
             guard="off",
             gate="off",
         )
-        models = mage_es.Models(execution=KnowsNothing(), guidance=mage_es.open_model("builtin/reference", "guidance"))
+        models = mage_es.Models(
+            execution=Saying("bench/knows-nothing", "I cannot say."),
+            guidance=mage_es.open_model("builtin/reference", "guidance"),
+        )
         run = find_run(folder, mage_es.evolve(config, models=models, runs_dir=folder).run_id)
         lives = {
             layout: LiveRun.open(run, name=layout, holdback=0, bounds=NoteBounds(0.0, layout=layout))

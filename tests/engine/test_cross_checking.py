@@ -25,7 +25,7 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Benchmark, Verdict
-from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.seams.model import Model
 from mage_es.engine.session.call import MOST_REPAIRS
 from mage_es.engine.session.judge import judged
 from mage_es.engine.verbs.evolve import evolve
@@ -35,6 +35,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled
 from mage_es.projections.fold import fold
 from tests.engine.providers.provider import Provider, provider
+from tests.kit.models import Saying
 
 pytestmark = pytest.mark.slow
 
@@ -159,15 +160,9 @@ def test_what_upstreams_parser_says_stands_beside_a_judges_verdict(tmp_path: Pat
 SUM = Config(benchmark="gsm8k", seed=7, iterations=1, pool=24, held_out=12, anchors=12)
 
 
-class Wordy:
-    """A learner that gives the right number to every other question, and the same in a word to the others."""
-
-    name = "test/wordy"
-
-    async def complete(self, request: Request) -> Completion:
-        """Return the number, or its word."""
-        text = "#### 12" if len(request.prompt) % 2 else "Answer: twelve"
-        return Completion(text=text, input_tokens=1, output_tokens=1)
+def wordy() -> Saying:
+    """Return a learner that gives the right number to every other question, and the same in a word to the others."""
+    return Saying("test/wordy", lambda request: "#### 12" if len(request.prompt) % 2 else "Answer: twelve")
 
 
 @pytest.fixture
@@ -188,7 +183,7 @@ def judging() -> Iterator[Provider]:
 
 
 def evolved(folder: Path, data: Path, judge: Model | None, *, batches: bool = False) -> Run:
-    models = Models(Wordy(), open_model("builtin/reference", "guidance"), judge)
+    models = Models(wordy(), open_model("builtin/reference", "guidance"), judge)
     runtime = Runtime(workers=4, batches=batches)
     evolve(SUM, runs_dir=folder, data_dir=data, runtime=runtime, run_id="r", models=models)
     return find_run(folder, "r")
@@ -221,7 +216,7 @@ def test_an_exam_and_an_inspected_question_say_who_decided(tmp_path: Path, data:
     run = evolved(tmp_path, data, judge)
     report = examine(
         run, at="latest", questions=None, control="none", data_dir=data, runtime=Runtime(workers=4),
-        execution=Wordy(), judge=judge,
+        execution=wordy(), judge=judge,
     )  # fmt: skip
     assert report.judge_calls > 0 and report.correct == report.total and report.undecided == {}
     events = list(LogReader(run.log_path).of(AnswerJudged))

@@ -26,6 +26,7 @@ from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from tests.engine.killing import kill_again_and_again
+from tests.kit.models import Saying
 from tests.paper_parts import PAPER_PARTS
 
 CONFIG = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12, gate="off", **PAPER_PARTS)
@@ -43,13 +44,8 @@ class Shuffling:
         return await self._model.complete(request)
 
 
-class Garbling:
-    """A guidance model that never replies what it was asked for."""
-
-    name = "scripted/garbling"
-
-    async def complete(self, request: Request) -> Completion:
-        return Completion(text='{"memories": 7', input_tokens=1, output_tokens=1)
+GARBLING = Saying("scripted/garbling", '{"memories": 7')
+"""A guidance model that never replies what it was asked for."""
 
 
 class Refusing:
@@ -178,12 +174,12 @@ def test_guidance_that_cannot_be_read_pauses_a_run_at_the_third_time_and_resumed
     tmp_path: Path,
 ) -> None:
     with pytest.raises(PrerequisiteError, match="3 times in a row and no reply could be read") as paused:
-        run_with(tmp_path, workers=4, execution=analogist(), guidance=Garbling())
+        run_with(tmp_path, workers=4, execution=analogist(), guidance=GARBLING)
     assert paused.value.exit_code == 4
     run, told = Run("r", tmp_path / "r"), list[str]()
     replies = len(list(LogReader(run.log_path).of(v.ModelCalled)))
     runtime = Runtime(workers=4, observer=lambda note: told.append(note.message))
-    resume(run, models=Models(analogist(), Garbling()), data_dir=None, runtime=runtime)
+    resume(run, models=Models(analogist(), GARBLING), data_dir=None, runtime=runtime)
     assert any(note.startswith("WARNING: scripted/garbling was asked 3 times in a row") for note in told)
     called = [(e.iteration, e.purpose, e.about, e.attempt) for e in LogReader(run.log_path).of(v.ModelCalled)]
     assert len(called) == len(set(called)) > replies

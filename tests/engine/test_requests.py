@@ -14,7 +14,7 @@ from mage_es.engine.rules import prompt
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event, templates_of
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import Request
 from mage_es.engine.seams.pieces import in_pieces, together
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
@@ -25,6 +25,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Event, IterationClosed, ModelCalled, QuestionPlanned, Record, Sent, Span
 from tests.engine.conftest import SMALL
 from tests.engine.forgery import forged
+from tests.kit.models import Overheard
 
 WORD = "Reworded."
 
@@ -43,20 +44,9 @@ def rehead(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(f"mage_es.engine.{module}.package_sha256", lambda: "f" * 64)
 
 
-class Listening:
-    """A model that keeps what it is asked."""
-
-    def __init__(self, tier: str, name: str) -> None:
-        self._model = open_model(name, tier)
-        self.name, self.asked = name, list[Request]()
-
-    async def complete(self, request: Request) -> Completion:
-        self.asked.append(request)
-        return await self._model.complete(request)
-
-
-def listening() -> tuple[Listening, Listening]:
-    return Listening("execution", "builtin/analogist"), Listening("guidance", "builtin/reference")
+def listening() -> tuple[Overheard, Overheard]:
+    guide = Overheard(open_model("builtin/reference", "guidance"))
+    return Overheard(open_model("builtin/analogist", "execution")), guide
 
 
 def stopped(folder: Path, *, phase: str) -> Run:

@@ -11,10 +11,8 @@ from inspect_ai.event import ModelEvent
 from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log, recompute_metrics
 
 from mage_es import (
-    Completion,
     Config,
     Models,
-    Request,
     Run,
     UsageError,
     evolve,
@@ -29,6 +27,7 @@ from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ExamClosed, ModelCalled, QuestionPlanned
 from tests.engine.pears import CANARIES, SUBJECTS, Echo, models_with, stopped
+from tests.kit.models import Saying
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # Inspect's own
 
@@ -142,23 +141,15 @@ def test_what_is_refused(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-class Fruit:
-    """Says always the same, which a score by F1 finds partly right."""
-
-    name = "fruit"
-
-    async def complete(self, request: Request) -> Completion:
-        return Completion(text="Answer: pear 3 green", input_tokens=1, output_tokens=1)
-
-
 def test_scores_that_lie_between_are_beside_right_and_wrong(tmp_path: Path) -> None:
     rows = [
         {"id": f"q{k}", "question": f"Name fruit {k} and its colour", "answer": f"pear {k} green"} for k in range(30)
     ]
     config = Config(benchmark="tasks/fruit?scorer=f1", iterations=1, pool=8, held_out=8, anchors=4)
-    models = Models(Fruit(), open_model("builtin/reference", "guidance"))
+    fruit = Saying("fruit", "Answer: pear 3 green")  # which a score by F1 finds partly right
+    models = Models(fruit, open_model("builtin/reference", "guidance"))
     evolve(config, tasks=rows, models=models, runs_dir=tmp_path / "runs", run_id="fruit")
-    exam = examine(tmp_path / "runs" / "fruit", execution=Fruit())
+    exam = examine(tmp_path / "runs" / "fruit", execution=fruit)
     [exported] = export_inspect(tmp_path / "runs" / "fruit", tmp_path / "logs").logs
     log = read_eval_log(str(tmp_path / "logs" / exported.file))
     assert log.results is not None

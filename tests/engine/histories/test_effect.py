@@ -17,7 +17,7 @@ from mage_es.engine.histories.effect import effect
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.run.directory import Run, clock, delete_run
 from mage_es.engine.run.world import reopen_world, state_of
-from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.seams.model import Model, Request
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.upkeep.erase import erase
 from mage_es.engine.upkeep.memory import memories
@@ -27,19 +27,11 @@ from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, QuestionsRea
 from tests.bench.effect import measured
 from tests.engine.conftest import SMALL
 from tests.engine.pears import Echo, in_clear, models_with, stopped
+from tests.kit.models import Overheard
 
 
-class Watched:
-    """The learner of the run, counting what it is asked."""
-
-    name = "builtin/analogist"
-
-    def __init__(self) -> None:
-        self.model, self.asked = open_model(self.name, "execution"), list[Request]()
-
-    async def complete(self, request: Request) -> Completion:
-        self.asked.append(request)
-        return await self.model.complete(request)
+def watched() -> Overheard:
+    return Overheard(open_model("builtin/analogist", "execution"))
 
 
 @pytest.fixture
@@ -56,7 +48,7 @@ def test_without_a_word_nothing_is_asked_and_the_price_is_that_of_the_first_numb
 
 @pytest.mark.slow
 def test_what_is_asked_again_is_recorded_apart_and_paid_for_once(run: Run) -> None:
-    before, learner = state_of(run, LogReader(run.log_path)).digests(), Watched()
+    before, learner = state_of(run, LogReader(run.log_path)).digests(), watched()
     first = effect(run, top=5, reask=True, execution=learner)
     assert first.made == len(learner.asked) > 0 and first.left.questions == first.unclear == 0
     again = effect(run, top=5, reask=True, execution=learner)
@@ -87,7 +79,7 @@ def test_questions_are_asked_again_while_another_process_writes_the_run(run: Run
 
 
 def test_nothing_is_paid_for_while_another_process_asks_again(run: Run) -> None:
-    learner = Watched()
+    learner = watched()
     effect(run, top=1, reask=True)
     with Log.open(run.reasked.log_path, clock=clock), pytest.raises(RunLocked):
         effect(run, top=5, reask=True, execution=learner)
@@ -104,7 +96,7 @@ def test_verify_names_a_damaged_file_of_what_was_asked_again(run: Run) -> None:
 
 
 def test_nothing_is_paid_for_twice_where_the_answers_that_the_run_names_are_missing(run: Run) -> None:
-    learner = Watched()
+    learner = watched()
     effect(run, top=1, reask=True)
     shutil.rmtree(run.reasked.log_path)
     with pytest.raises(PrerequisiteError, match=r"missing.* restore it from a backup"):
@@ -137,7 +129,7 @@ def test_a_prompt_is_asked_again_with_everything_but_the_memory(run: Run) -> Non
 
 
 def test_a_reply_that_the_run_has_for_the_same_request_is_not_asked_for(run: Run) -> None:
-    learner = Watched()
+    learner = watched()
     effect(run, reask=True, execution=learner)
     had = {call.request_sha256 for call in LogReader(run.log_path).of(ModelCalled)}
     asked = [request.sha256 for request in learner.asked]
@@ -170,7 +162,7 @@ def test_what_was_paid_for_is_named_at_once_even_if_a_second_signal_cuts_its_cou
         raise KeyboardInterrupt
 
     async def ask() -> None:
-        models: dict[Tier, Model] = {"execution": Watched()}
+        models: dict[Tier, Model] = {"execution": watched()}
         async with asking_again(run, reader, world, models, mage_es.Runtime(), "effect", cut_short) as asking:
             await asking.write(state, -1, Ask("again", Request(prompt="How much is 1 plus 1?"), purpose="trial"), ())
 
@@ -182,13 +174,10 @@ def test_what_was_paid_for_is_named_at_once_even_if_a_second_signal_cuts_its_cou
 
 
 def test_what_cannot_be_measured_is_refused_with_what_can(run: Run) -> None:
-    class Other(Watched):
-        name = "builtin/copier"
-
     with pytest.raises(UsageError, match="not the model that answered, builtin/analogist"):
-        effect(run, reask=True, execution=Other())
+        effect(run, reask=True, execution=open_model("builtin/copier", "execution"))
     with pytest.raises(UsageError, match=r"builtin/copier is not the judge of the run, which has none.*rejudge"):
-        effect(run, reask=True, judge=Other())
+        effect(run, reask=True, judge=open_model("builtin/copier", "execution"))
     with pytest.raises(UsageError, match="give only one of memory, kind and task type"):
         effect(run, kind="principle", memory="abcd")
     with pytest.raises(UsageError, match=r"no memory of the kind 'principal'.*principle"):

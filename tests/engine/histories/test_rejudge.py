@@ -23,6 +23,7 @@ from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionsReasked
 from tests.engine.pears import Echo, in_clear, models_with, stopped
 from tests.engine.viewing.test_chunks import index_of
+from tests.kit.models import Saying
 
 
 class Odd:
@@ -38,6 +39,11 @@ class Odd:
         brief = json.loads(request.prompt[start : request.prompt.index("\n```", start)])
         self.asked.append(brief)
         return said(json.dumps({"score": float(is_odd(brief["answer"])), "reason": "by its last digit"}))
+
+
+def half_of_it(text: str) -> Saying:
+    """Return a model that says a text to about every other question, and Oslo to the others."""
+    return Saying("test/half", lambda request: text if request.prompt.count("?") % 2 else "Answer: Oslo")
 
 
 def said(text: str) -> Completion:
@@ -149,13 +155,7 @@ def test_an_opinion_that_cannot_be_read_is_no_word_for_an_answer(run: Run) -> No
 
 
 def test_another_scorer_of_own_tasks_reads_the_replies_without_a_call(tmp_path: Path) -> None:
-    class Wordy:
-        name = "test/wordy"
-
-        async def complete(self, request: Request) -> Completion:
-            return said("Answer: it is Oslo" if request.prompt.count("?") % 2 else "Answer: Oslo")
-
-    run = capitals(tmp_path, Wordy())
+    run = capitals(tmp_path, half_of_it("Answer: it is Oslo"))
     own = answered(run)
     report = rejudge(run, scorer="contains")
     assert (report.by, report.made, report.now) == ("contains", 0, len(own)) and report.right < len(own)
@@ -167,13 +167,7 @@ def test_another_scorer_of_own_tasks_reads_the_replies_without_a_call(tmp_path: 
 
 
 def test_what_no_judge_saw_is_counted_apart_as_it_can_only_agree(tmp_path: Path) -> None:
-    class Curt:
-        name = "test/curt"
-
-        async def complete(self, request: Request) -> Completion:
-            return said("" if request.prompt.count("?") % 2 else "Answer: Oslo")
-
-    run = capitals(tmp_path, Curt())
+    run = capitals(tmp_path, half_of_it(""))
     report = rejudge(run, judge=Odd())
     empty = sum(not event.answer for event in answered(run))
     assert report.unseen == empty > 0 and report.total == len(answered(run))

@@ -34,6 +34,7 @@ from mage_es.events.log import LogReader
 from mage_es.projections.fold import State
 from tests.engine.forgery import forged
 from tests.engine.study.test_ring import THINGS, Imitator
+from tests.kit.models import Saying
 
 pytestmark = pytest.mark.slow
 E = TypeVar("E", bound=v.Event)
@@ -436,12 +437,7 @@ def test_an_anchor_that_got_no_second_answer_is_said_to_be_stale(old: Run) -> No
 
 
 def test_the_price_has_the_judges_calls(tmp_path: Path) -> None:
-    class Judge:
-        name = "test/judge"
-
-        async def complete(self, request: Request) -> Completion:
-            return Completion(text='{"score": 1.0, "reason": "so it is"}', input_tokens=3000, output_tokens=9)
-
+    judge = Saying("test/judge", '{"score": 1.0, "reason": "so it is"}', input_tokens=3000, output_tokens=9)
     rows = [
         f"{thing} of {place} {hue}?,amber tree" for thing in THINGS for place in "ABC" for hue in ("red", "dun", "jet")
     ]
@@ -454,9 +450,9 @@ def test_the_price_has_the_judges_calls(tmp_path: Path) -> None:
         pool=8,
         iterations=1,
     )
-    evolve(own, runs_dir=tmp_path, run_id="judged", models=taught(Stubborn())._replace(judge=Judge()))
+    evolve(own, runs_dir=tmp_path, run_id="judged", models=taught(Stubborn())._replace(judge=judge))
     run = find_run(tmp_path, "judged")
     price = upgrade_price(run, execution="test/successor", sample=4)
-    report = upgrade(run, execution=Misled(), judge=Judge(), sample=4)
+    report = upgrade(run, execution=Misled(), judge=judge, sample=4)
     assert 0.8 * report.calls < price.calls < 1.2 * report.calls and price.calls > 1.5 * 2 * (4 + price.anchors + 4)
     assert price.input_tokens > 3000 * price.calls / 3

@@ -13,6 +13,7 @@ from mage_es.engine.models.retrying import ProviderDown, RetryingClient, RetryPo
 from mage_es.engine.seams.faults import FailedAttempt, Fault, FaultKind, ModelFault
 from mage_es.engine.seams.model import LONGEST_REPLY, Completion, Model, Request
 from mage_es.events.errors import Interrupted
+from tests.kit.models import Saying
 
 REPLY = Completion(text="7", input_tokens=1, output_tokens=1)
 
@@ -363,16 +364,10 @@ def test_a_provider_that_answers_none_of_its_first_calls_is_not_asked_all_the_ot
         given_up(Choosy(fault), 99)
 
 
-class Wordless:
-    name = "wordless/model"
-
-    async def complete(self, request: Request) -> Completion:
-        return Completion(text=" ", input_tokens=1, output_tokens=9, stop_reason="length")
-
-
 def test_that_no_reply_has_any_text_is_announced_once() -> None:
     said: list[str] = []
-    client = RetryingClient(Wordless(), connections=1, retry_policy=QUICK, announce=said.append)
+    wordless = Saying("wordless/model", " ", output_tokens=9, stop_reason="length")
+    client = RetryingClient(wordless, connections=1, retry_policy=QUICK, announce=said.append)
     for _ in range(9):
         asyncio.run(client.complete(Request(prompt="?"), report=lambda failed: None))
     assert len(said) == 1 and "first 3 replies" in said[0] and "truncated" in said[0]

@@ -8,21 +8,13 @@ import pytest
 from mage_es.engine.courses import Ask, Move, Use
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import Request
 from mage_es.engine.session.effects import Effects
 from mage_es.events.errors import LogError
 from mage_es.events.vocabulary import Draft, ModelCalled, ReplyRejected, ToolRan
 from tests.engine.rules.states import Built, setting_of
 from tests.engine.rules.test_routes import TOOL, planned
-
-
-class Echo:
-    """Replies with the prompt."""
-
-    name = "scripted/echo"
-
-    async def complete(self, request: Request) -> Completion:
-        return Completion(text=request.prompt, input_tokens=3, output_tokens=2)
+from tests.kit.models import Saying
 
 
 class Score(msgspec.Struct):
@@ -34,8 +26,13 @@ class Score(msgspec.Struct):
 def made(move: Move) -> list[Draft]:
     built, sandbox = Built(), Sandbox()
     built.state.apply(TOOL)
+    echo = Saying("scripted/echo", lambda request: request.prompt, input_tokens=3, output_tokens=2)
     effects = Effects(
-        setting_of(), built.state, {"execution": RetryingClient(Echo(), connections=1)}, sandbox, record=print
+        setting_of(),
+        built.state,
+        {"execution": RetryingClient(echo, connections=1)},
+        sandbox,
+        record=print,
     )
     drafts = list(asyncio.run(effects.perform("evaluate", planned(), move, 7)))
     sandbox.close()

@@ -17,6 +17,7 @@ from mage_es.events.errors import Interrupted
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended, QuestionPlanned
 from tests.engine.study.test_ring import Imitator, tickets
+from tests.kit.models import Saying
 
 __all__ = ["tickets"]
 pytestmark = pytest.mark.slow
@@ -107,19 +108,10 @@ def test_a_look_up_that_is_as_good_as_any_model_is_said_to_be(report: TryoutRepo
     assert "A look-up" not in " ".join(verdict(msgspec.structs.replace(report, is_look_up=False)))
 
 
-class Mute:
-    """Replies without a word."""
-
-    name = "test/mute"
-
-    async def complete(self, request: Request) -> Completion:
-        return Completion(text="", input_tokens=9, output_tokens=0)
-
-
 def test_what_the_nearest_cases_answer_is_no_gain_of_a_model_that_gets_nothing_right(
     tickets: Config, tmp_path: Path
 ) -> None:
-    report = tried(tickets, tmp_path, Mute())
+    report = tried(tickets, tmp_path, Saying("test/mute", "", input_tokens=9, output_tokens=0))
     rows = {row.method: row for row in report.ring.rows}
     assert report.is_gain and report.recalled_right == rows["mage"].correct > 0
     assert report.by_model == ByModel(asked=12 - report.recalled, right=0, alone=0)

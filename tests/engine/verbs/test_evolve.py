@@ -2,7 +2,7 @@
 
 import shutil
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,12 +13,12 @@ from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run import directory
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.runtime import ProgressNote, Runtime
-from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import IterationClosed, ModelCalled, RunFinished, RunResumed
+from tests.kit.models import Overheard
 from tests.paper_parts import PAPER_PARTS
 
 pytestmark = pytest.mark.slow
@@ -145,18 +145,9 @@ def test_a_config_says_what_differs_and_survives_its_canonical_form() -> None:
     assert fingerprint(SMALL) != fingerprint(other)
 
 
-class Renamed:
-    """A model of Python's own, under a name of its own."""
-
-    def __init__(self, tier: Literal["execution", "guidance"], model: str) -> None:
-        self.name, self._model = f"mine/{tier}", open_model(model, tier)
-
-    async def complete(self, request: Request) -> Completion:
-        return await self._model.complete(request)
-
-
 def test_a_run_records_the_names_of_the_models_that_python_gave_it(tmp_path: Path) -> None:
-    models = Models(Renamed("execution", "builtin/analogist"), Renamed("guidance", "builtin/reference"))
+    learner = Overheard(open_model("builtin/analogist", "execution"), "mine/execution")
+    models = Models(learner, Overheard(open_model("builtin/reference", "guidance"), "mine/guidance"))
     # A language model's teacher sees answers; these rules write from solutions.
     config = msgspec.structs.replace(SMALL, teacher_sees="solutions")
     begun = evolve(config, runs_dir=tmp_path, models=models, **HERE)

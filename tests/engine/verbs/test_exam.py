@@ -37,6 +37,7 @@ from mage_es.events.log import Log, LogReader
 from mage_es.projections.fold import fold
 from tests.engine.conftest import SMALL, begin
 from tests.engine.copier import Copier, guided
+from tests.kit.models import Saying
 
 pytestmark = pytest.mark.slow
 
@@ -134,12 +135,6 @@ def test_the_shuffled_control_hands_every_question_memories_of_another_type(smal
 
 
 def test_a_model_handed_in_takes_the_place_of_the_configured_one(small_run: Run) -> None:
-    class Stubborn:
-        name = "scripted/stubborn"
-
-        async def complete(self, request: Request) -> Completion:
-            return Completion(text="#### -1", input_tokens=1, output_tokens=1)
-
     report = examine(
         small_run,
         at="latest",
@@ -147,7 +142,7 @@ def test_a_model_handed_in_takes_the_place_of_the_configured_one(small_run: Run)
         control="none",
         data_dir=None,
         runtime=Runtime(workers=2),
-        execution=Stubborn(),
+        execution=Saying("scripted/stubborn", "#### -1"),
     )
     calls = LogReader(small_run.exams_path / report.exam_id / "log").records({v.ModelCalled})
     assert {record.event.model for record in calls} == {"scripted/stubborn"}

@@ -11,10 +11,10 @@ from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import read_prices
 from mage_es.engine.seams.embedder import Vectors
-from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.viewing.ask import ask
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader
+from tests.kit.models import Saying
 
 QUESTION = "Rosa fills 6 baskets with 9 figs each and gives 10 figs away. How many figs has she left?"
 
@@ -59,13 +59,8 @@ def test_bytes_that_are_no_text_are_refused(small_run: Run) -> None:
 
 
 def test_a_model_handed_in_answers_instead(small_run: Run) -> None:
-    class Stubborn:
-        name = "scripted/stubborn"
-
-        async def complete(self, request: Request) -> Completion:
-            return Completion(text="always\n#### 7", input_tokens=1, output_tokens=1)
-
-    assert ask(small_run, QUESTION, at="latest", data_dir=None, execution=Stubborn()).answer == "7"
+    stubborn = Saying("scripted/stubborn", "always\n#### 7")
+    assert ask(small_run, QUESTION, at="latest", data_dir=None, execution=stubborn).answer == "7"
 
 
 def test_an_empty_question_is_refused(small_run: Run) -> None:
@@ -83,25 +78,17 @@ date = 2026-11-21
 
 
 def test_a_question_that_its_budget_does_not_allow_is_not_put_to_the_model(small_run: Run, tmp_path: Path) -> None:
-    class Paid:
-        name = "openai/paid"
-        calls = 0
-
-        async def complete(self, request: Request) -> Completion:
-            self.calls += 1
-            return Completion(text="#### 44", input_tokens=1, output_tokens=1)
-
     (tmp_path / "prices.toml").write_text(PRICED)
-    paid, prices = Paid(), read_prices(tmp_path / "prices.toml")
+    paid, prices = Saying("openai/paid", "#### 44"), read_prices(tmp_path / "prices.toml")
     with pytest.raises(BudgetReached, match=r"\$0\.01 is reached"):
         ask(small_run, QUESTION, at="start", data_dir=None, execution=paid, prices=prices, limits=Limits(max_usd=0.01))
     with pytest.raises(UsageError, match="The price of the"):
         ask(small_run, QUESTION, at="start", data_dir=None, execution=paid, limits=Limits(max_usd=9.0))
-    assert paid.calls == 0
+    assert not paid.asked
     report = ask(
         small_run, QUESTION, at="start", data_dir=None, execution=paid, prices=prices, limits=Limits(max_usd=9.0)
     )
-    assert report.answer == "44" and paid.calls >= 1
+    assert report.answer == "44" and paid.asked
 
 
 def test_a_question_about_own_tasks_is_answered_though_nobody_knows_what_is_right(

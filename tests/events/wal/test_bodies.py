@@ -9,6 +9,7 @@ from mage_es.events import wal
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.facts.envelope import event_id
 from mage_es.events.wal.bodies import FrameReader, bodies_of, body_of, rows_of, storable
+from mage_es.events.wal.storable import Checks, coordinates_of
 from tests.events.samples import bits, drafts, judged, remembered
 
 
@@ -25,7 +26,9 @@ def written(given_drafts: list[v.Draft]) -> wal.Frame:
 
 @pytest.mark.slow
 @given(drafts())
-def test_events_of_every_type_come_back_bit_for_bit(given_drafts: list[v.Draft]) -> None:
+def test_events_of_every_type_come_back_bit_for_bit_and_so_does_their_commit(
+    given_drafts: list[v.Draft],
+) -> None:
     exact, facts = storable(given_drafts, v.MAGE_ES)
     frame = written(given_drafts)
     records = list(FrameReader(v.MAGE_ES).records(frame, "r1"))
@@ -35,14 +38,8 @@ def test_events_of_every_type_come_back_bit_for_bit(given_drafts: list[v.Draft])
     assert [(r.iteration, r.phase, r.ordinal, r.causation, r.correlation) for r in records] == [
         (d.iteration, d.phase, d.ordinal, d.causation, d.correlation) for d in given_drafts
     ]
-    assert facts == [draft.coordinates for draft in given_drafts]
+    assert facts == [draft.coordinates for draft in given_drafts] == coordinates_of(given_drafts, Checks(v.MAGE_ES))
     assert bits([FrameReader(v.MAGE_ES).commit(frame)]) == bits([(5, given_drafts)])
-
-
-@given(drafts())
-def test_the_body_of_a_commit_can_be_had_again_from_its_records(given_drafts: list[v.Draft]) -> None:
-    frame = written(given_drafts)
-    records = list(FrameReader(v.MAGE_ES).records(frame, "r1"))
     assert list(bodies_of(records, v.MAGE_ES)) == [(1, len(given_drafts), frame.body)]
 
 

@@ -61,12 +61,6 @@ def stored(draft: v.Draft) -> v.Draft:
 
 
 @pytest.mark.slow
-@given(drafts())
-def test_what_its_types_allow_is_exact_and_has_its_coordinates(given_drafts: list[v.Draft]) -> None:
-    assert coordinates_of(given_drafts, CHECKS) == [draft.coordinates for draft in given_drafts]
-
-
-@pytest.mark.slow
 @given(one_odd())
 @settings(max_examples=200)
 def test_whatever_is_called_exact_comes_back_as_it_is_or_is_refused_by_the_encoder(draft: v.Draft) -> None:

@@ -19,7 +19,6 @@ from mage_es.engine.embedders.vectors import CheckedEmbedder
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.near_duplicates import LEAST_QUESTIONS
 from mage_es.engine.rules.prompt import Templates, packaged
-from mage_es.engine.rules.randomness import ranked
 from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.setting import Setting, are_labels, are_short
 from mage_es.engine.rules.splits import NO_SIDES, Sides, Splits, make_splits, recorded_splits
@@ -275,35 +274,6 @@ def first_event(reader: LogReader) -> v.RunStarted:
         )
     raise PrerequisiteError(
         f"The run {reader.run} ended before its first event: start it again, with --run-id {reader.run}."
-    )
-
-
-def registered_in(world: World, registration: v.RunRegistered) -> v.RunRegistered:
-    """Return a registration in its recorded form: 0 means all held-out questions. Raises `UsageError` for one that this
-    world cannot honour."""
-    questions = len(held_out_sample(world.setting, registration.questions or None))
-    seed = world.setting.config.seed
-    if registration.exams < 1:
-        raise UsageError(f"{registration.exams} exams are registered: give 1 or more.")
-    if seed not in registration.seeds:
-        raise UsageError(f"The seed {seed} is not among the registered ones: {registration.seeds}.")
-    return msgspec.structs.replace(registration, questions=questions)
-
-
-def held_out_sample(setting: Setting, count: int | None) -> Sequence[str]:
-    """Return the ids of `count` held-out questions (None: all). A smaller selection is part of a larger one. Raises
-    `UsageError` for more than are held out, and `PrerequisiteError` if all of them are erased."""
-    held_out = ranked(setting.held_out, setting.config.seed, purpose="exam.questions")
-    if not held_out:
-        raise PrerequisiteError(
-            "None of the held-out questions can be read here, so there is nothing to examine: the keys of their "
-            "subjects were destroyed, or are not in this copy."
-        )
-    if count is None or 0 < count <= len(held_out):
-        return held_out[:count]
-    raise UsageError(
-        f"This run holds out {len(held_out)} questions, so an exam cannot have {count}. Choose 1 to "
-        f"{len(held_out)}, or omit the number."
     )
 
 

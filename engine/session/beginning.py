@@ -8,10 +8,11 @@ from mage_es.engine.commands import CloseIteration, Command, CompletePhase, Fini
 from mage_es.engine.decide import decide
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exam_plan import registered_in
 from mage_es.engine.run.fingerprints import fingerprints
 from mage_es.engine.run.inheriting import Parent
 from mage_es.engine.run.questions import rows_of
-from mage_es.engine.run.world import World, registered_in, require_ontology
+from mage_es.engine.run.world import World, require_ontology
 from mage_es.engine.session.session import Session
 from mage_es.events.log import Log, LogReader
 from mage_es.events.signing.heads import naming

@@ -19,11 +19,12 @@ from mage_es.engine.run.asking_price import AskingPrice, price_on
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.cutoffs import columns_told, continuation, cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
+from mage_es.engine.run.exam_plan import registered_in
 from mage_es.engine.run.inheriting import is_served, read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.telemetry import followed_by
-from mage_es.engine.run.world import first_event, open_world, registered_in
+from mage_es.engine.run.world import first_event, open_world
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.decorators import blocking, typed

@@ -24,20 +24,12 @@ from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_model, require_models
 from mage_es.engine.rules.controls import CONTROLS
 from mage_es.engine.run.directory import Run, as_run, clock
-from mage_es.engine.run.exam_plan import exam_plan, families_of
+from mage_es.engine.run.exam_plan import exam_plan, families_of, held_out_sample
 from mage_es.engine.run.exams import ExamRecord, exam_records, number_of, repair_that_cut
 from mage_es.engine.run.fingerprints import fingerprints, scorer_in_words, scorer_of
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.telemetry import followed_by
-from mage_es.engine.run.world import (
-    World,
-    first_event,
-    held_out_sample,
-    reopen_world,
-    require_ontology,
-    require_scoring,
-    state_of,
-)
+from mage_es.engine.run.world import World, first_event, reopen_world, require_ontology, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential

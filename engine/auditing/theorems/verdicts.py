@@ -30,12 +30,12 @@ from mage_es.engine.config import parse
 from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exam_plan import exam_plan, families_of
+from mage_es.engine.run.exam_plan import exam_plan, families_of, held_out_sample
 from mage_es.engine.run.exams import ExamRecord, exam_records
 from mage_es.engine.run.fingerprints import fingerprints, package_sha256, scorer_in_words, scorer_of
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.questions import changes, stored_questions
-from mage_es.engine.run.world import World, first_event, held_out_sample, reopen_world, require_scoring
+from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.environment import is_sequential

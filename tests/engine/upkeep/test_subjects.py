@@ -11,7 +11,8 @@ from mage_es.engine.exports.event_files import export
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.new_memories import memory_id
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.world import held_out_sample, reopen_world, state_of
+from mage_es.engine.run.exam_plan import held_out_sample
+from mage_es.engine.run.world import reopen_world, state_of
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.upkeep.memory import memories
 from mage_es.engine.verbs.exam import examine

@@ -11,9 +11,12 @@ import os
 import signal
 import sys
 from types import FrameType, TracebackType
-from typing import NoReturn
+from typing import TYPE_CHECKING
 
 from mage_es.events.errors import Interrupted, Terminated
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 _SIGNALS = {signal.SIGINT: "Ctrl-C again", signal.SIGTERM: "A second SIGTERM"}
 _ASKED = "\nFinishing the calls in flight, then stopping. {} stops now; nothing recorded is lost.\n"
@@ -29,7 +32,7 @@ class Interrupts:
     """Handles Ctrl-C and SIGTERM inside a `with` block; main thread only."""
 
     def __init__(self) -> None:
-        self._asked = False
+        self._asked, self._is_cut = False, False
         self._deaf = 0
         self._before: dict[signal.Signals, object] = {}
         self.kind: type[Interrupted] = Interrupted
@@ -58,6 +61,7 @@ class Interrupts:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._asked:
             self._cut_off(is_termination=number == signal.SIGTERM)
+            return
         self._asked = True
         self.kind = Terminated if number == signal.SIGTERM else Interrupted
         message = _ASKED.format(_SIGNALS[signal.Signals(number)])
@@ -65,26 +69,37 @@ class Interrupts:
         signal.setitimer(signal.ITIMER_REAL, _TURN, _TURN)
 
     def _look(self, number: int, frame: FrameType | None) -> None:
-        self._deaf = 0 if _is_waiting() else self._deaf + 1
+        self._deaf = 0 if _waiting_loop() else self._deaf + 1
         if self._deaf > _TURNS:
             self._cut_off(is_termination=self.kind is Terminated)
 
-    def _cut_off(self, *, is_termination: bool) -> NoReturn:
+    def _cut_off(self, *, is_termination: bool) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         # asyncio would log an unretrieved exception for each task that is cut off here, and Python an ignored one for
         # each destructor: noise, since the user asked for exactly this.
         logging.getLogger("asyncio").setLevel(logging.CRITICAL)
         sys.unraisablehook = lambda unraisable: None
-        raise SecondTermination if is_termination else KeyboardInterrupt
+        stop = SecondTermination if is_termination else KeyboardInterrupt
+        loop = _waiting_loop()
+        if loop is None or self._is_cut:
+            raise stop
+
+        def cut_off() -> None:
+            raise stop
+
+        # Raised here it could break off the callback by which a task tells its group that it has ended, for which the
+        # group would then wait forever.
+        self._is_cut = True
+        loop.call_soon_threadsafe(cut_off)
 
 
-def _is_waiting() -> bool:
-    """Return whether the loop of this thread runs no task at the moment: it waits for calls."""
+def _waiting_loop() -> AbstractEventLoop | None:
+    """Return the loop of this thread if it runs no task at the moment: it waits for calls."""
     if "asyncio" not in sys.modules:  # which the commands without a loop are spared
-        return False
+        return None
     try:
-        from asyncio import current_task
+        from asyncio import current_task, get_running_loop
 
-        return current_task() is None
+        return get_running_loop() if current_task() is None else None
     except (ImportError, RuntimeError):  # it is being imported, or there is no loop
-        return False
+        return None

@@ -49,6 +49,23 @@ def test_the_second_ctrl_c_is_no_traceback_where_it_cuts_off_a_callback(capfd: p
     assert "Traceback" not in capfd.readouterr().err
 
 
+def test_the_second_ctrl_c_breaks_off_no_callback_of_the_loop_or_a_group_would_wait_forever_for_its_task() -> None:
+    whole = list[bool]()
+
+    def ended() -> None:
+        for _ in range(2):
+            signal.raise_signal(signal.SIGINT)
+        whole.append(True)
+
+    async def work() -> None:
+        asyncio.get_running_loop().call_soon(ended)
+        await asyncio.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt), Interrupts():
+        asyncio.run(work())
+    assert whole
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_afterwards_a_signal_means_what_it_meant_before(number: signal.Signals) -> None:
     before = signal.getsignal(number)

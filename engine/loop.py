@@ -176,17 +176,17 @@ async def to_induce(at: Guided) -> InduceOntology:
     return InduceOntology(setting.task_types, reply, induced)
 
 
-async def induce_types(session: Guided, evolution: Sequence[Question]) -> Sequence[TaskTypeCreated]:
+async def induce_types(at: Guided, evolution: Sequence[Question]) -> Sequence[TaskTypeCreated]:
     """Return the task types that guidance finds in the texts of questions; none if the benchmark has its own."""
-    if not session.world.typing.is_induced:
+    if not at.world.typing.is_induced:
         return ()
     found: dict[str, TaskTypeCreated] = {}
     for first in range(0, min(len(evolution), BATCHES * BATCH), BATCH):
         batch, about = evolution[first : first + BATCH], f"questions/{first}"
-        brief, cut = task_types_brief(session.world.setting, title(session.world.benchmark.name), batch, found, about)
+        brief, cut = task_types_brief(at.world.setting, title(at.world.benchmark.name), batch, found, about)
         call = TypedCall(START, "open", "SkillDiscovery", "task_types_v1", about, brief, cut)
-        reply, _ = await session.guide(call, TaskTypesReply)
-        found = with_reply(found, brief, reply, session.world.setting.guarded)
+        reply, _ = await at.guide(call, TaskTypesReply)
+        found = with_reply(found, brief, reply, at.world.setting.guarded)
     return settle_types(found)
 
 
@@ -201,21 +201,19 @@ async def to_plan(at: Guided, k: int) -> PlanIteration:
     return PlanIteration(k, await refine(at, k) if is_briefed else None)
 
 
-async def refine(session: Guided, k: int) -> NavigatorReply | None:
+async def refine(at: Guided, k: int) -> NavigatorReply | None:
     """Return what guidance says about each skill of the frontier; None without a frontier, or if the reply cannot be
     read."""
-    world, state = session.world, session.state
+    world, state = at.world, at.state
     questions = [world.questions[name] for name in latest_failures(state)]
     failed: dict[str, list[Question]] = {}
     for question, name in zip(questions, world.typing.types_of(questions, state.graph.induced_types()), strict=True):
         failed.setdefault(name, []).append(question)
-    last = briefs_of(session.last_plan) if session.last_plan else {}
+    last = briefs_of(at.last_plan) if at.last_plan else {}
     brief, cut = navigator_brief(world.setting, state, k, failed=failed, last=last)
     if not brief.frontier:
         return None
-    reply, _ = await session.guide(
-        TypedCall(k, "plan", "Navigator", "navigator_v1", "frontier", brief, cut), NavigatorReply
-    )
+    reply, _ = await at.guide(TypedCall(k, "plan", "Navigator", "navigator_v1", "frontier", brief, cut), NavigatorReply)
     return reply
 
 

@@ -126,8 +126,8 @@ class Pool:
         most: int,
     ) -> None:
         self.rows, self.cosine, self.similarity, self.strategies = rows, cosine, similarity, strategies
-        self._by_cosine = eligible(cosine)
-        self._eligible, self._found = islice(eligible(similarity), most), list[int]()
+        self._may_get, self._found = eligible, list[int]()
+        self._eligible = islice(eligible(similarity), most)
 
     def found(self) -> Iterator[int]:
         """Yield the rows that the query may get besides strategies; several may go through them at once."""
@@ -146,7 +146,7 @@ class Pool:
     @cached_property
     def nearest_case(self) -> float:
         """The cosine of the nearest case, -1 if there is none."""
-        rows = self.found() if self.similarity is self.cosine else self._by_cosine
+        rows = self.found() if self.similarity is self.cosine else self._may_get(self.cosine)
         return next((float(self.cosine[row]) for row in rows if is_case(self.rows, row)), -1.0)
 
 

@@ -41,7 +41,7 @@ def pair_of(exams: Iterable[ExamRecord], learner: str) -> tuple[str, str] | None
     later = [exam for exam in whole if exam.opened.marker != "start" and _who(exam) in starts]
     if not later:
         return None
-    newest = max(reversed(later), key=lambda exam: exam.opened.head_seq)
+    newest = max(later, key=lambda exam: (exam.opened.head_seq, exam.opened.asked, -exam.seq))
     return starts[_who(newest)], newest.opened.exam
 
 

@@ -152,11 +152,9 @@ def _otherwise(at: _Recorded, mark: v.PhaseCompleted, recorded: Sequence[v.Event
     try:
         command = _driven(_command(at, mark))
         made = [draft.event for draft in decide(at.world.setting, at.state, command)]
-    except MageError as error:
-        if not isinstance(error, LogError):
-            raise
-        return f"{where} cannot be decided again ({error})", 0
     except Exception as error:  # whatever a forged state may cause
+        if isinstance(error, MageError) and not isinstance(error, LogError):  # something is missing here
+            raise
         return f"{where} cannot be decided again ({type(error).__name__}: {error})", 0
     for place, (told, found) in enumerate(zip_longest(recorded, made)):
         if told is None or found is None or not _is_same(told, found):

@@ -30,7 +30,7 @@ from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request, reason_of
 from mage_es.engine.seams.replies import Reply, read_reply, schema_of
 from mage_es.engine.session.queueing import Client, call_key
 from mage_es.engine.session.recording import Recorder
-from mage_es.events.vocabulary import BriefCut, Draft, ModelCalled, Phase, Tier
+from mage_es.events.vocabulary import BriefCut, CallFailed, Draft, ModelCalled, Phase, Tier
 from mage_es.projections.fold import State
 
 MOST_REPAIRS = 2
@@ -138,15 +138,17 @@ async def recorded_typed(
             return end.value[0], fact
 
 
-def typed_reply(first: Ask, form: type[Reply]) -> Generator[Ask, Fact, tuple[Reply | None, ModelCalled]]:
+def typed_reply(first: Ask, form: type[Reply]) -> Generator[Ask, Fact, tuple[Reply | None, ModelCalled | None]]:
     """Ask for a typed reply, and return it with the call that gave it; None, with the last call, if no reply was
-    readable.
+    readable, and without one if a call that `is_spare` failed permanently.
 
     Each attempt is a separate move, so that a resumed run repairs the recorded reply instead of asking again.
     """
     request = first.request
     for attempt in range(1 + MOST_REPAIRS):
         fact = yield first._replace(request=request, attempt=attempt)
+        if isinstance(fact, CallFailed):
+            return None, None
         assert isinstance(fact, ModelCalled)
         called = fact
         found, problem = read_reply(called.text, form, stop_reason=called.stop_reason)

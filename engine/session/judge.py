@@ -7,8 +7,8 @@ Rules
     - A reply cut at its limit is wrong, whatever it says so far, and no judge is asked: the model had not settled on an
       answer.
     - A reply without a score in [0, 1] and a reason (in the strict form: without yes or no) is rejected, and the judge
-      is asked again at most twice. Without a usable reply, or without a judge, the rule's verdict is final; an
-      undecided answer then stays undecided.
+      is asked again at most twice. Without a usable reply, or a judge, or if it refuses for good, the rule's verdict is
+      final; an undecided answer then stays undecided.
     - A scorer that runs in a process of its own is asked by a move, for which no other course waits.
     - A judge's calls are moves of the question's course: durable before anything follows from them, found again by a
       resumed run, and counted in a tier of their own. A judge is not guidance, so an exam may have one.
@@ -88,9 +88,9 @@ def opinion(
     brief = JudgeBrief(question=question.question, expected=question.gold, answer=ruled.answer)
     form = _REPLIES[template]
     request = typed_request(template, brief, form, templates)
-    asked = Ask(question.id, request, agent="Critic", tier="judge", purpose=template, typed=form)
+    asked = Ask(question.id, request, agent="Critic", tier="judge", purpose=template, typed=form, is_spare=True)
     reply, called = yield from typed_reply(asked, form)
     # The model of the recorded call: a resumed run may have another judge, but not for this verdict.
-    if reply is None:
+    if reply is None or called is None:
         return None
     return Verdict(answer=ruled.answer, score=reply.score, strict=ruled.strict, by=called.model)

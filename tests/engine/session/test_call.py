@@ -235,7 +235,7 @@ def test_an_episode_whose_call_fails_for_good_is_left_out_of_what_is_explored(tm
 
 
 @pytest.mark.slow
-def test_a_judge_that_fails_for_good_leaves_the_question_unanswered_and_not_wrong(tmp_path: Path) -> None:
+def test_where_a_judge_fails_for_good_the_rules_verdict_is_final(tmp_path: Path) -> None:
     class NoJudge:
         name = "scripted/judge"
 
@@ -249,7 +249,8 @@ def test_a_judge_that_fails_for_good_leaves_the_question_unanswered_and_not_wron
     evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r", models=own)
     run = find_run(tmp_path, "r")
     judged = {e.about for e in events(run, v.CallFailed) if e.tier == "judge"}
-    assert judged == {e.question_id for e in events(run, v.AnswerUnanswered)} != set()
+    assert not events(run, v.AnswerUnanswered)
+    assert {e.question_id for e in events(run, v.AnswerUndecided)} == judged != set()
     assert {e.judge for e in events(run, v.AnswerJudged)} == {"rule"}
 
 

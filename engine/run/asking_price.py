@@ -76,6 +76,7 @@ def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice |
     taken = [
         _Taken(account.model, use, share if account.iteration > opening else first, account.batched)
         for account, use in ledger_of(reader).accounts()
+        if account.iteration <= closed[-1]  # the run may have been stopped in the middle of the next
     ]
     return _summed(" and ".join(sorted({each.model for each in taken})), config.iterations * config.pool, taken, prices)
 

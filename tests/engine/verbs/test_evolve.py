@@ -11,11 +11,12 @@ from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run import directory
+from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.runtime import ProgressNote, Runtime
-from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.evolve import evolve, evolve_price
 from mage_es.engine.verbs.resume import resume
-from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
+from mage_es.events.errors import BudgetReached, PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import IterationClosed, ModelCalled, RunFinished, RunResumed
 from tests.kit.models import Overheard
@@ -168,3 +169,15 @@ def test_progress_shows_the_accuracy_of_the_anchors_that_were_measured_and_how_m
     for row in begun.rows[1:]:
         assert last[row.iteration].level == pytest.approx(row.anchor_correct / row.anchor_total)
         assert last[row.iteration].anchors == row.anchor_total
+
+
+def test_the_price_of_going_on_counts_no_iteration_that_was_stopped_in_the_middle(tmp_path: Path) -> None:
+    stopping = Runtime(workers=1, limits=Limits(max_calls=90))
+    with pytest.raises(BudgetReached):
+        evolve(SMALL, runs_dir=tmp_path, data_dir=None, runtime=stopping, run_id="stopped")
+    reader = LogReader(tmp_path / "stopped" / "log")
+    closed = [event.iteration for event in reader.of(IterationClosed)]
+    calls = [event.iteration for event in reader.of(ModelCalled)]
+    assert closed == [-1, 0] and max(calls) == 1
+    price = evolve_price(msgspec.structs.replace(SMALL, iterations=1), from_run=tmp_path / "stopped")
+    assert price is not None and price.calls == 2 * calls.count(-1) + calls.count(0)

@@ -346,10 +346,7 @@ def digests(report: ReplayReport) -> TextTable:
 
 def replayed(report: ReplayReport) -> str:
     sizes = memory_sizes(report.success_memories, report.failure_memories, report.principles)
-    return (
-        f"{report.events} events up to seq {report.seq} in {report.seconds:.2f} s, without a model: {sizes}.\n"
-        f"Rebuilt in {report.path}"
-    )
+    return f"{report.seq} events in {report.seconds:.2f} s, without a model: {sizes}.\nRebuilt in {report.path}"
 
 
 def memory_sizes(successes: int, failures: int, principles: int) -> str:

@@ -83,6 +83,10 @@ class Asked(NamedTuple):
     recipe_vector: Vector | None = None
     opening: Opening | None = None
 
+    @property
+    def is_episode(self) -> bool:
+        return self.opening is not None
+
 
 class PlanAnswers(NamedTuple):
     """Choose arms and bundles for questions, all on the current state. `frozen` bandits learn nothing and draw nothing.
@@ -95,7 +99,7 @@ class PlanAnswers(NamedTuple):
     phase: v.Phase
     asked: Sequence[Asked]
     frozen: bool
-    donors: Mapping[str, Asked]
+    donors: Mapping[str, Asked] = {}
     answers: Mapping[str, str] = {}
     is_bare: bool = False
     client: str = ""

@@ -121,12 +121,16 @@ def score_of(question: Question, reply: str) -> Generator[Grade, Any, Verdict]:
 
 
 def begin(course: Course) -> Move | Finish:
-    return _next(course, None)
+    return advance(course, None)
 
 
-def advance(course: Course, fact: Fact | Verdict) -> Move | Finish:
-    """Send a course the fact of its last move, or the verdict, and return its next move."""
-    return _next(course, fact)
+def advance(course: Course, fact: Fact | Verdict | None) -> Move | Finish:
+    """Send a course the fact of its last move, or the verdict, and return its next move. None begins it."""
+    try:
+        return course.send(fact)
+    except StopIteration as end:
+        assert isinstance(end.value, Finish)
+        return end.value
 
 
 def catch_up(course: Course, move: Move | Finish, recorded: Callable[[Move], Fact | None]) -> Move | Finish:
@@ -134,11 +138,3 @@ def catch_up(course: Course, move: Move | Finish, recorded: Callable[[Move], Fac
     while not isinstance(move, Finish) and (fact := recorded(move)) is not None:
         move = advance(course, fact)
     return move
-
-
-def _next(course: Course, fact: Any) -> Move | Finish:
-    try:
-        return course.send(fact)
-    except StopIteration as end:
-        assert isinstance(end.value, Finish)
-        return end.value

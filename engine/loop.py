@@ -58,9 +58,9 @@ from mage_es.engine.commands import (
     TakeSnapshot,
 )
 from mage_es.engine.rules.authoring import sources_of
-from mage_es.engine.rules.benefit import to_ask_more
-from mage_es.engine.rules.forms import rival_of, to_try
-from mage_es.engine.rules.refit import to_refit
+from mage_es.engine.rules.benefit import questions_to_ask_more
+from mage_es.engine.rules.forms import anchors_to_try, rival_of
+from mage_es.engine.rules.refit import anchors_to_refit
 from mage_es.engine.rules.snapshot import is_decided, is_mastered, looks
 from mage_es.engine.rules.task_types import BATCH, BATCHES, settle_types, task_types_brief, with_reply
 from mage_es.engine.rules.writings import BRIEFS, ONTOLOGY, writings
@@ -72,12 +72,11 @@ from mage_es.engine.session.beginning import opening, sign
 from mage_es.engine.session.call import TypedCall
 from mage_es.engine.session.evolving import author_all
 from mage_es.engine.session.guiding import Guided
+from mage_es.engine.session.reporting import all_wrong
 from mage_es.engine.session.session import Session
 from mage_es.events.vocabulary import Digest, Purpose, TaskTypeCreated
 from mage_es.projections.scores import START
 from mage_es.projections.snapshot_files import write_snapshot
-
-_SHOWN, _LONGEST = 3, 100
 
 
 async def run_iterations(session: Session) -> None:
@@ -198,17 +197,18 @@ async def plan(session: Session, k: int) -> None:
 
 async def to_plan(at: Guided, k: int) -> PlanIteration:
     is_briefed = BRIEFS in writings(at.world.setting, types=len(at.state.graph.task_types()))
-    return PlanIteration(k, await refine(at, k) if is_briefed else None)
+    return PlanIteration(k, await ask_navigator(at, k) if is_briefed else None)
 
 
-async def refine(at: Guided, k: int) -> NavigatorReply | None:
+async def ask_navigator(at: Guided, k: int) -> NavigatorReply | None:
     """Return what guidance says about each skill of the frontier; None without a frontier, or if the reply cannot be
     read."""
     world, state = at.world, at.state
     questions = [world.questions[name] for name in latest_failures(state)]
     failed: dict[str, list[Question]] = {}
-    for question, name in zip(questions, world.typing.types_of(questions, state.graph.induced_types()), strict=True):
-        failed.setdefault(name, []).append(question)
+    types = world.types_of(state, questions)
+    for question in questions:
+        failed.setdefault(types[question.id], []).append(question)
     last = briefs_of(at.last_plan) if at.last_plan else {}
     brief, cut = navigator_brief(world.setting, state, k, failed=failed, last=last)
     if not brief.frontier:
@@ -223,11 +223,7 @@ async def explore(session: Session, k: int) -> None:
     if not is_sequential(benchmark) or state.progress.is_completed(k, "explore"):
         return
     evolution = [world.questions[name] for name in world.setting.evolution]
-    types = {
-        q.id: name
-        for q, name in zip(evolution, world.typing.types_of(evolution, state.graph.induced_types()), strict=True)
-    }
-    chosen = choose_tasks(world.setting, state, k, types)
+    chosen = choose_tasks(world.setting, state, k, world.types_of(state, evolution))
     purposes: dict[str, Purpose] = dict.fromkeys(chosen, "explore")
     await session.ask(k, "explore", purposes, frozen=True)
     played = [name for name in chosen if state.progress.is_judged("explore", name)]
@@ -244,33 +240,8 @@ async def evaluate(session: Session, k: int) -> None:
     purposes |= dict.fromkeys(planned.revisits, "revisit")
     await session.ask(k, "evaluate", purposes, frozen=session.world.setting.reproves(k))
     session.do(CompletePhase(k, "evaluate"))
-    if k == session.world.setting.first and (told := all_wrong(session)):
+    if k == session.world.setting.first and (told := all_wrong(session.world, session.state)):
         session.announce(told)
-
-
-def all_wrong(session: Session) -> str:
-    """Return how three replies end, what was read from each and what was expected; "" if one was right."""
-    progress, questions = session.state.progress, session.world.questions
-    verdicts = progress.verdicts("evaluate")
-    if len(verdicts) < _SHOWN or any(verdict.correct for verdict in verdicts) or is_sequential(session.world.benchmark):
-        return ""
-    lines = []
-    for verdict in verdicts[:_SHOWN]:
-        name, gold = verdict.question_id, questions[verdict.question_id].gold
-        reply = progress.reply("evaluate", name).text if progress.is_replied("evaluate", name) else ""
-        end = reply.strip().rpartition("\n")[2][-2 * _LONGEST :]
-        lines += [
-            f"  {name}: the reply ends {end!r}",
-            f"    read as {verdict.answer[:_LONGEST]!r}, expected {gold[:_LONGEST]!r}",
-        ]
-    return "\n".join(
-        (
-            f"None of the {len(verdicts)} answers of the first iteration was right. {_SHOWN} of them:",
-            *lines,
-            "If some of these are right, change the scorer or add an instruction; if the model cannot do the task, try "
-            f"another. Prompt and whole reply: mage-es show {verdicts[0].question_id}",
-        )
-    )
 
 
 def update(session: Session, k: int) -> None:
@@ -349,7 +320,7 @@ async def compare(session: Session, k: int) -> None:
 
 
 def to_snapshot(at: Guided, k: int) -> TakeSnapshot:
-    kept = {name: at.world.questions[name] for name in to_refit(at.world.setting, at.state, k)}
+    kept = {name: at.world.questions[name] for name in anchors_to_refit(at.world.setting, at.state, k)}
     vectors = at.world.embedder.encode([question.question for question in kept.values()]) if kept else ()
     return TakeSnapshot(k, kept, dict(zip(kept, vectors, strict=True)))
 
@@ -365,7 +336,7 @@ async def ask_bare(session: Session, k: int) -> None:
 
 async def ask_more(session: Session, k: int) -> None:
     """Also form pairs from questions that were learned from, if there are too few anchors."""
-    more = to_ask_more(session.world.setting, session.state, k)
+    more = questions_to_ask_more(session.world.setting, session.state, k)
     if more and not is_sequential(session.world.benchmark):
         await session.ask(k, "open", more, frozen=True)
 
@@ -374,7 +345,7 @@ async def try_form(session: Session, k: int, asked: Sequence[str]) -> None:
     """Also ask the snapshot's anchors in the other form, if the run has to choose one."""
     setting, state = session.world.setting, session.state
     if rival := rival_of(setting, state):
-        purposes: dict[str, Purpose] = dict.fromkeys(to_try(state, asked, rival), "form")
+        purposes: dict[str, Purpose] = dict.fromkeys(anchors_to_try(state, asked, rival), "form")
         await session.ask(k, "form", purposes, frozen=True)
 
 

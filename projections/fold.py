@@ -154,9 +154,9 @@ class State:
     def projections(self) -> tuple[Projection, ...]:
         return self._views(*_VIEWS)
 
-    def wanted(self, source: "LogReader", until: int) -> tuple[Projection, ...]:
-        """Return the projections to fold up to event `until` of a source; those not loaded yet follow when they are
-        used."""
+    def extended_to(self, source: "LogReader", until: int) -> tuple[Projection, ...]:
+        """Make event `until` of a source the last that projections are filled with, and return those to fold up to it
+        now; those not loaded yet follow when they are used."""
         if source is not self._source:
             return self.projections()
         self._until = until
@@ -215,7 +215,7 @@ def fold(source: "LogReader", *, until: int | None = None, state: State | None =
     if state.seq > until:
         raise UsageError(f"The state is at event {state.seq}, past event {until}; fold into a new state.")
     if state.seq < until or not until:
-        fold_into(state.wanted(source, until), source, since=state.seq + 1 if state.seq else None, until=until)
+        fold_into(state.extended_to(source, until), source, since=state.seq + 1 if state.seq else None, until=until)
     # Not the last event read: a fold skips types that no projection reads, and they count as folded.
     state.seq = until
     return state

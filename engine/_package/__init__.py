@@ -76,6 +76,7 @@ if TYPE_CHECKING:  # `name as name` offers it to users' type checkers as well
     from mage_es.engine.run.runtime import ProgressNote as ProgressNote, Runtime as Runtime
     from mage_es.engine.seams.benchmark import Benchmark as Benchmark, Question as Question, Verdict as Verdict
     from mage_es.engine.seams.embedder import Embedder as Embedder
+    from mage_es.engine.seams.faults import Fault as Fault, ModelFault as ModelFault
     from mage_es.engine.seams.model import Completion as Completion, Model as Model, Request as Request
     from mage_es.engine.served.frozen import BundleReport as BundleReport, FrozenRun as FrozenRun
     from mage_es.engine.serving.clients import OpenedRun as OpenedRun, inference_of as inference_of

@@ -41,8 +41,8 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers, choosing:
     drafts = []
     for asked in sorted(command.asked, key=lambda a: a.question.id):
         skill = state.graph.skill_for_task(asked.task_type)
-        if command.is_bare or is_bare(state, asked):
-            event: Event = _plan(setting, state, command, asked, skill, choosing.bare(), is_bare=True)
+        if command.is_bare or _is_asked_bare(state, asked):
+            event: Event = _plan(setting, state, command, asked, skill, choosing.bare())
         elif setting.is_served and asked.purpose in ("anchor", "exam"):
             event = _plan(setting, state, command, asked, "", choosing.choose_served(asked, skill))
         else:
@@ -61,7 +61,7 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers, choosing:
     return drafts
 
 
-def is_bare(state: State, asked: Asked) -> bool:
+def _is_asked_bare(state: State, asked: Asked) -> bool:
     """Return whether a question gets the bare prompt: for comparison, or because that did better on the anchors.
     Learning and its anchors still use what was learned, so that the record can recover."""
     return asked.purpose == "bare" or (asked.purpose in ("exam", "ask") and state.benefit.is_bare(asked.task_type))
@@ -79,19 +79,22 @@ def _plan(
     asked: Asked,
     skill: str,
     chosen: Chosen,
-    *,
-    is_bare: bool = False,
 ) -> QuestionPlanned:
-    question, donor = asked.question, None if is_bare else command.donors.get(asked.question.id)
-    is_tossed = not command.frozen and asked.opening is None
+    question, donor = asked.question, None if chosen.is_bare else command.donors.get(asked.question.id)
+    is_tossed = not command.frozen and not asked.is_episode
     coin = setting.config.coin if is_tossed else 0.0
-    hits = [(hit, command.answers.get(hit.memory_id)) for hit in (*chosen.bundle.success, *chosen.bundle.failure)]
+    both = (*chosen.bundle.success, *chosen.bundle.failure)
+    # What shows the answer of "" is left out (rules/controls.py).
+    hits = [hit for hit in both if command.answers.get(hit.memory_id) != ""]
     # Of what is on probation the coin is its own, unless all are left out as often.
     own = PROBATION if is_tossed and coin < PROBATION else 0.0
     retrieved = [
-        Retrieved(**hit._asdict(), answer_of=other or "", coin=own if hit.memory_id in state.probation else 0.0)
-        for hit, other in hits
-        if other != ""
+        Retrieved(
+            **hit._asdict(),
+            answer_of=command.answers.get(hit.memory_id, ""),
+            coin=own if hit.memory_id in state.probation else 0.0,
+        )
+        for hit in hits
     ]
     tosses = stream(setting.config.seed, "coin", command.iteration, question.id).random(len(retrieved))
     is_kept = [bool(toss >= (hit.coin or coin)) for toss, hit in zip(tosses, retrieved, strict=True)]
@@ -110,31 +113,29 @@ def _plan(
         template=_template(asked, chosen),
         prompt_sha256="",
         spans=(),
-        chain=() if asked.opening else chosen.chain,
+        chain=() if asked.is_episode else chosen.chain,
         tool_id=chosen.tool_id,
         recipe_id=chosen.recipe_id,
         guiding_skill=chosen.cascade.guiding_skill,
-        planning=chosen.cascade.planning or (chosen.chain if asked.opening else ()),
+        planning=chosen.cascade.planning or (chosen.chain if asked.is_episode else ()),
         action_recipes=chosen.cascade.action_recipes,
         donor=donor.question.id if donor else "",
         max_tokens=_raised_limit(setting, state),
         coin=coin,
         left_out=tuple(compress(retrieved, map(not_, is_kept))),
         form=_form(setting, state, asked),
-        is_bare=is_bare,
+        is_bare=chosen.is_bare,
     )
-    if not is_bare and asked.opening is None and is_recalled(setting, state, draft):
+    if not chosen.is_bare and not asked.is_episode and is_recalled(setting, state, draft):
         draft = msgspec.structs.replace(draft, routing_arm=RECALL, routing_probability=1.0, template="")
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)
     digest = sha256_text(Request(system=prompt.system, prompt=prompt.text).text) if prompt.text else ""
-    seen = _seen(state, draft, setting.salt + digest) if asked.purpose == "anchor" and asked.opening is None else ""
+    seen = _seen(state, draft, setting.salt + digest) if asked.purpose == "anchor" and not asked.is_episode else ""
     return msgspec.structs.replace(draft, prompt_sha256=digest, spans=prompt.spans, seen=seen)
 
 
 def _form(setting: Setting, state: State, asked: Asked) -> str:
-    if asked.opening is not None:
-        return "sections"
-    return form_of(setting, state, asked.purpose)
+    return "sections" if asked.is_episode else form_of(setting, state, asked.purpose)
 
 
 def _seen(state: State, planned: QuestionPlanned, prompt: str) -> str:
@@ -155,7 +156,7 @@ def _raised_limit(setting: Setting, state: State) -> int:
 
 def _template(asked: Asked, chosen: Chosen) -> str:
     arm = ROUTING_ARMS[chosen.routing.arm]
-    if asked.opening is None:
+    if not asked.is_episode:
         return arm.template
     return EXPLORING if asked.purpose == "explore" else arm.step_template
 

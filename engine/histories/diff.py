@@ -21,7 +21,7 @@ from mage_es.engine.config import parse
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.anchors import measured, unmeasured
-from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, find_run
+from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, read_exam
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.model import chat_of
@@ -31,7 +31,6 @@ from mage_es.engine.worth.memories import MemoryItem, item_in, kind_of, others_o
 from mage_es.engine.worth.worth import PairedNumbers, paired_numbers
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
-from mage_es.events.log.markers import parse as parse_marker
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
@@ -151,16 +150,6 @@ class _Side(NamedTuple):
     @property
     def moment(self) -> RunMoment:
         return RunMoment(run_id=self.run.id, marker=self.marker, seq=self.state.seq)
-
-
-def moment_of(text: str, runs_dir: Path | str = RUNS_DIR) -> tuple[Run, str]:
-    """Return the run and the marker that `RUN@MARKER` means; without a marker it is `latest`, without a run the newest.
-    Raises `UsageError` if there is no such run, or the marker is malformed."""
-    name, at, marker = text.rpartition("@")
-    if not at:
-        name, marker = text, "latest"
-    parse_marker(marker)
-    return find_run(runs_dir, name or None), marker
 
 
 @typed

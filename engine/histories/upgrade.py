@@ -32,7 +32,7 @@ from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.model import Model
 from mage_es.engine.verbs.decorators import blocking, typed
-from mage_es.engine.verbs.evolve import begin
+from mage_es.engine.verbs.evolve import start_run
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.preflight import require_served
@@ -152,7 +152,7 @@ async def aupgrade(
             runtime.observer(
                 ProgressNote(run_id=child.id, phase="open", done=0, total=0, message=said, is_announcement=True)
             )
-        await begin(
+        await start_run(
             Beginning(config, at=at, reproof=sample),
             **data,
             from_run=run,

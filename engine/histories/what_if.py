@@ -453,7 +453,7 @@ def _chosen(world: World, state: State, group: Sequence[_Asked]) -> Iterator[tup
         yield from ((each, None) for each in group)
         return
     asked = asked_of(world, state, {name: each.planned.purpose for name, each in found.items()})
-    command = PlanAnswers(group[0].planned.iteration, "evaluate", asked, frozen=False, donors={})
+    command = PlanAnswers(group[0].planned.iteration, "evaluate", asked, frozen=False)
     choosing = Choosing(world.setting, state, command)
     for one in asked:
         planned = found[one.question.id].planned
@@ -564,8 +564,8 @@ def _snapshots(reader: LogReader, begun: Config) -> tuple[list[int], list[Judged
             continue
         there = sorted(planned.get(k, ()))
         # In the last iteration the gate has all anchors asked, and a trial of forms needs some.
-        is_last = k == setting.end - 1 and begun.gate == "paired"
-        least = len(there) if is_last else ENOUGH if k in tried else 0
+        is_decisive = setting.is_last(k) and begun.gate == "paired"
+        least = len(there) if is_decisive else ENOUGH if k in tried else 0
         found.append(Judged(decided, restored.get(k), tuple(there), frozenset(asked.get(k, ())), least))
     return accepted, found
 

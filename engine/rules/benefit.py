@@ -92,12 +92,12 @@ def served(
     return tuple(map(decided, records)), pooled
 
 
-def to_ask_more(setting: Setting, state: State, iteration: int) -> dict[str, Purpose]:
+def questions_to_ask_more(setting: Setting, state: State, iteration: int) -> dict[str, Purpose]:
     """Return the questions (id -> purpose) to ask once more, if the anchors leave open whether learning helps.
 
     Only the last iteration asks them: what is served depends on its record.
     """
-    if setting.config.gate != "paired" or setting.is_served or not is_last(setting, iteration):
+    if setting.config.gate != "paired" or setting.is_served or not setting.is_last(iteration):
         return {}
     bare = state.scores.bare_answers()
     # By the anchors alone, so that a resumed snapshot arrives at the same questions.
@@ -119,10 +119,6 @@ def to_ask_more(setting: Setting, state: State, iteration: int) -> dict[str, Pur
     asked_last = (verdict.question_id for verdict in fresh)
     found: dict[str, Purpose] = {**dict.fromkeys(asked_last, "bare"), **dict.fromkeys(first, "again")}
     return dict(islice(found.items(), MORE))
-
-
-def is_last(setting: Setting, iteration: int) -> bool:
-    return iteration == setting.end - 1
 
 
 def _was_bare(setting: Setting, state: State, name: str) -> bool:
@@ -162,7 +158,7 @@ def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDe
     """Return what a snapshot shows about what was learned; nothing if no anchor was answered both ways."""
     scores, config = state.scores, setting.config
     pairs: dict[str, list[Pair]] = {}
-    old = outdated(setting, state, iteration) if is_last(setting, iteration) else frozenset()
+    old = outdated(setting, state, iteration) if setting.is_last(iteration) else frozenset()
     # An anchor that lacks one of the answers, because its call failed permanently, is neither a pair nor evidence.
     for name, bare in scores.bare_answers().items():
         if scores.last_asked(name) is not None and scores.anchor_type(name) in old:

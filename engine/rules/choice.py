@@ -69,6 +69,7 @@ class Chosen(NamedTuple):
     recipe_id: str
     chain: tuple[str, ...]
     tool_id: str
+    is_bare: bool = False
 
 
 class Choosing:
@@ -94,9 +95,7 @@ class Choosing:
         routing = self._arm("routing", asked, skill, self.routes(asked, skill, given.cascade))
         recipe = state.recipes.retrieval(asked.task_type) if search.arm == "recipe" else None
         if donor := self._command.donors.get(asked.question.id):
-            query = self._query(donor)._replace(apart=given.bundle.ids)
-            candidates = Candidates(query, state.memory, self._terms)
-            given = self._given(search.arm, donor, state.graph.skill_for_task(donor.task_type), recipe, candidates)
+            given = self._from_donor(search.arm, donor, given, recipe)
         # In a control, principles come from the donor's skill: they are memories too, and must be another question's.
         giver = donor or asked
         own = self._principles(giver) if routing.arm == "cot_principles" else ()
@@ -115,14 +114,14 @@ class Choosing:
     def bare(self) -> Chosen:
         """Return the choice for a prompt that shows nothing learned: that of a run's start."""
         nothing, routing = Choice("none", 1.0), Choice(default_arm(self._setting, "routing"), 1.0)
-        return Chosen(nothing, routing, Bundle([], []), (), Cascade(), "", (), "")
+        return Chosen(nothing, routing, Bundle([], []), (), Cascade(), "", (), "", is_bare=True)
 
     def choose_served(self, asked: Asked, skill: str) -> Chosen:
         """Return the choice when the client's own prompt says how to work: no route, and no skill text."""
         search, given = self.search(asked, skill)
         recipe = self._state.recipes.retrieval(asked.task_type) if search.arm == "recipe" else None
         if donor := self._command.donors.get(asked.question.id):
-            given = self._given(search.arm, donor, self._state.graph.skill_for_task(donor.task_type), recipe)
+            given = self._from_donor(search.arm, donor, given, recipe)
         return Chosen(
             search=search,
             routing=Choice(default_arm(self._setting, "routing"), 1.0),
@@ -177,15 +176,20 @@ class Choosing:
 
         [section 3.2, routing bandit] The arm `tool` exists only if the skill has a tool.
         """
-        is_episode = asked.opening is not None
         # In an episode a chain is only a plan, and no tool is run.
         there = {
             "nothing": True,
-            "prerequisites": len(self._state.graph.closure(skill)) > 1 and not (is_episode and added.planning),
+            "prerequisites": len(self._state.graph.closure(skill)) > 1 and not (asked.is_episode and added.planning),
             "principles": self._setting.config.principles and bool({*self._principles(asked)} - {*added.principles}),
-            "tool": not is_episode and self._tool(asked.question, skill) is not None,
+            "tool": not asked.is_episode and self._tool(asked.question, skill) is not None,
         }
         return [name for name, arm in ROUTING_ARMS.items() if there[arm.needs]]
+
+    def _from_donor(self, arm: str, donor: Asked, own: Given, recipe: RetrievalRecipeAuthored | None) -> Given:
+        query = self._query(donor)
+        query = query._replace(apart=query.apart | own.bundle.ids)
+        candidates = Candidates(query, self._state.memory, self._terms_of(donor))
+        return self._given(arm, donor, self._state.graph.skill_for_task(donor.task_type), recipe, candidates)
 
     def _given(
         self,
@@ -205,7 +209,7 @@ class Choosing:
         """Return what distinguishes an arm: arms with equal values are the same for this question."""
         bundle, added, graph, slots = given.bundle, given.cascade, self._state.graph, self._state.slots
         seen: object = frozenset(hit.memory_id for hit in (*bundle.success, *bundle.failure))
-        if asked.opening is not None:
+        if asked.is_episode:
             # Every step retrieves anew, by what is observed then, and a recipe by its own words; `none` hides the
             # world.
             reach = within_reach(arm, self._query(asked), self._state.memory, self._terms)
@@ -245,7 +249,7 @@ class Choosing:
     def _query(self, asked: Asked) -> Query:
         query = query_of(self._setting, self._state, asked.question, asked.task_type, asked.vector)
         query = query._replace(client=self._command.client, apart=self._command.apart)
-        return query if asked.opening is None else query._replace(others=())
+        return query._replace(others=()) if asked.is_episode else query
 
     def _principles(self, asked: Asked) -> tuple[str, ...]:
         skill = self._state.graph.skill_for_task(asked.task_type)

@@ -27,7 +27,6 @@ Rules
 
 from collections.abc import Mapping, Sequence
 
-from mage_es.engine.rules.benefit import is_last
 from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.retrieval import shows_how
 from mage_es.engine.rules.routes import RECALL
@@ -65,7 +64,7 @@ def rival_of(setting: Setting, state: State) -> str:
     # With what an earlier run found better the snapshot's own answers would be no answers with turns.
     if iteration < setting.first or form_of(setting, state) != USUAL or _is_tried(setting, state):
         return ""
-    if is_last(setting, iteration) and not is_first:
+    if setting.is_last(iteration) and not is_first:
         return ""
     shown = (_cases(state, planned) for planned in state.progress.plans("snapshot"))
     mixed = sum({*map(shows_how, cases)} == {True, False} for cases in shown)
@@ -74,7 +73,7 @@ def rival_of(setting: Setting, state: State) -> str:
     return LINES if setting.config.form == "auto" and is_first else ""
 
 
-def to_try(state: State, asked: Sequence[str], rival: str) -> list[str]:
+def anchors_to_try(state: State, asked: Sequence[str], rival: str) -> list[str]:
     """Return the anchors to ask again in the other form, in order, from those that a snapshot asked; none if they are
     too few for any answers to favour it."""
     progress = state.progress

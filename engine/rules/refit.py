@@ -12,7 +12,7 @@ Rules
 """
 
 from mage_es.engine.commands import TakeSnapshot
-from mage_es.engine.rules.benefit import is_last, outdated
+from mage_es.engine.rules.benefit import outdated
 from mage_es.engine.rules.briefing import teacher_knowledge
 from mage_es.engine.rules.new_memories import CASE, Met, new_memory
 from mage_es.engine.rules.own import OF_ANCHORS
@@ -24,11 +24,11 @@ from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, MemoryReinfo
 from mage_es.projections.fold import State
 
 
-def to_refit(setting: Setting, state: State, iteration: int) -> list[str]:
+def anchors_to_refit(setting: Setting, state: State, iteration: int) -> list[str]:
     """Return the anchors that become cases in the snapshot of an iteration."""
     config = setting.config
     is_terse = (setting.is_labelled or setting.is_short) and not setting.has_episodes
-    if not (config.cases and is_terse and is_last(setting, iteration)) or setting.is_served or setting.reproof:
+    if not (config.cases and is_terse and setting.is_last(iteration)) or setting.is_served or setting.reproof:
         return []
     old, scores = outdated(setting, state, iteration), state.scores
     asked = (name for name in setting.anchors if scores.last_asked(name) is not None)

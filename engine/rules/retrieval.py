@@ -44,7 +44,7 @@ from mage_es.engine.rules.own import normal_form, of_anchors
 from mage_es.engine.seams.embedder import Vector
 from mage_es.events.vocabulary import MemoryAppended, RetrievalRecipeAuthored
 from mage_es.projections.memory import INDEXES, Index, Memory, MemoryRow
-from mage_es.projections.slices import Birth, Slice
+from mage_es.projections.slices import Birth, Slice, computed_of
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
 _NEAR = 0.75  # share of its type's questions that a type strategy fits less well than those for which it is shown
@@ -126,14 +126,14 @@ class Pool:
         most: int,
     ) -> None:
         self.rows, self.cosine, self.similarity, self.strategies = rows, cosine, similarity, strategies
-        self._may_get, self._found = eligible, list[int]()
-        self._eligible = islice(eligible(similarity), most)
+        self._eligible, self._found = eligible, list[int]()
+        self._rest = islice(eligible(similarity), most)
 
     def found(self) -> Iterator[int]:
         """Yield the rows that the query may get besides strategies; several may go through them at once."""
         for place in count():
             if place == len(self._found):
-                if (row := next(self._eligible, None)) is None:
+                if (row := next(self._rest, None)) is None:
                     return
                 self._found.append(row)
             yield self._found[place]
@@ -146,7 +146,7 @@ class Pool:
     @cached_property
     def nearest_case(self) -> float:
         """The cosine of the nearest case, -1 if there is none."""
-        rows = self.found() if self.similarity is self.cosine else self._may_get(self.cosine)
+        rows = self.found() if self.similarity is self.cosine else self._eligible(self.cosine)
         return next((float(self.cosine[row]) for row in rows if is_case(self.rows, row)), -1.0)
 
 
@@ -264,10 +264,10 @@ class Candidates:
             # Where there is a floor, a question with nothing near gets nothing (rules/floors.py).
             if len(cases) >= most or (pools is others and self._terms.floor > -1 and not cases):
                 break
-            for hit, is_case in self._ranked(pools):
-                if is_case and len(cases) < most:
+            for hit, is_of_a_case in self._ranked(pools):
+                if is_of_a_case and len(cases) < most:
                     cases.setdefault(normal_form(self._memory.question_of(hit.memory_id)), hit)
-                elif not is_case and self._memory.sort_of(hit.memory_id)[2] == self.query.task_type:
+                elif not is_of_a_case and self._memory.sort_of(hit.memory_id)[2] == self.query.task_type:
                     strategies.append(hit)
                 if len(cases) >= most and not self._terms.strategy_floor:
                     break  # strategies came first, unless they compete
@@ -412,7 +412,7 @@ def _strategies(rows: Slice, similarity: Vector, query: Query, terms: Terms) -> 
     with how near the questions of its type are.
     """
     found = []
-    for row, floor in _strategy_floors(rows).items():
+    for row, floor in computed_of([rows], "strategy floors", lambda: _strategy_floors(rows)).items():
         is_own = terms.exclude_self and rows.question_ids[row] == query.question_id
         if similarity[row] >= max(floor, terms.least_similarity) and not is_own:
             found.append(row)
@@ -421,15 +421,12 @@ def _strategies(rows: Slice, similarity: Vector, query: Query, terms: Terms) -> 
 
 def _strategy_floors(rows: Slice) -> dict[int, float]:
     """Return by row number of each type strategy the least cosine at which a query is near enough."""
-    floors: dict[int, float] | None = rows.computed.get("strategy floors")
-    if floors is None:
-        others = [place for place, kind in enumerate(rows.kinds) if kind != "type_strategy"]
-        floors = dict.fromkeys((row for row, kind in enumerate(rows.kinds) if kind == "type_strategy"), -1.0)
-        if others and floors:
-            known = rows.vectors[others]
-            floors = {row: float(np.quantile(known @ rows.vectors[row], _NEAR)) for row in floors}
-        rows.computed["strategy floors"] = floors
-    return floors
+    cases = [row for row in range(len(rows.kinds)) if is_case(rows, row)]
+    strategies = [row for row in range(len(rows.kinds)) if not is_case(rows, row)]
+    if not cases:
+        return dict.fromkeys(strategies, -1.0)
+    known = rows.vectors[cases] if strategies else None
+    return {row: float(np.quantile(known @ rows.vectors[row], _NEAR)) for row in strategies}
 
 
 def is_case(rows: Slice, row: int) -> bool:

@@ -84,6 +84,9 @@ class Setting(NamedTuple):
         """The iteration after the run's last."""
         return self.first + self.config.iterations
 
+    def is_last(self, iteration: int) -> bool:
+        return iteration == self.end - 1
+
     def reproves(self, iteration: int) -> bool:
         """Return whether an iteration only asks another learner's questions again (rules/reproof.py)."""
         return self.reproof > 0 and iteration == self.first

@@ -39,7 +39,8 @@ from mage_es.events import vocabulary as v
 from mage_es.projections.fold import State
 from mage_es.projections.scores import Score, Scores
 
-_ENOUGH = 20
+FEWEST_TO_MASTER = 20
+"""With fewer anchors, a full score says too little."""
 
 
 def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list[v.Draft]:
@@ -99,25 +100,23 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
 
     This is never so in the last iteration if what is served depends on them.
     """
-    if iteration == setting.end - 1 and setting.config.gate == "paired":
+    if setting.is_last(iteration) and setting.config.gate == "paired":
         return False
     if rival_of(setting, state) and len(asked) < ENOUGH:  # a trial needs their answers
         return False
-    answers, accepted = state.scores.anchor_answers(iteration), _accepted(state, iteration)
+    answers = state.scores.anchor_answers(iteration)
+    accepted = _with_answers(state.scores, _accepted_before(state, iteration))
     now = {name: answers[name] for name in asked if name in answers}
     drop = setting.judging.guard_drop
     return bool(accepted) and is_no_drop(now, previous=accepted[-1], best=best_of(accepted), drop=drop)
 
 
 def is_mastered(setting: Setting, state: State) -> bool:
-    """Return whether all anchors were right at the last two closed iterations, including the start.
-
-    With fewer than `_ENOUGH` anchors, a full score says too little.
-    """
+    """Return whether all anchors were right at the last two closed iterations, including the start."""
     last = state.progress.closed
     answers = [state.scores.anchor_answers(k) for k in (last - 1, last)]
-    enough = len(setting.anchors) >= _ENOUGH
-    return enough and all(len(each) == len(setting.anchors) and all(each.values()) for each in answers)
+    are_enough = len(setting.anchors) >= FEWEST_TO_MASTER
+    return are_enough and all(len(each) == len(setting.anchors) and all(each.values()) for each in answers)
 
 
 def measured_so_far(state: State, iteration: int) -> Mapping[str, bool]:
@@ -143,8 +142,8 @@ def _carried(state: State, iteration: int) -> list[v.AnswerCarried]:
     ]
 
 
-def _accepted(state: State, iteration: int) -> list[Accepted]:
-    return [Accepted(k, state.scores.anchor_answers(k)) for k in _accepted_before(state, iteration)]
+def _with_answers(scores: Scores, accepted: Sequence[int]) -> list[Accepted]:
+    return [Accepted(k, scores.anchor_answers(k)) for k in accepted]
 
 
 def best_of(accepted: Sequence[Accepted]) -> Accepted:
@@ -155,7 +154,7 @@ def best_of(accepted: Sequence[Accepted]) -> Accepted:
 def _paired(config: Config, scores: Scores, iteration: int, accepted: Sequence[int]) -> Decision:
     if not accepted:
         return _nothing(config, scores, iteration, accepted)
-    snapshots = [Accepted(k, scores.anchor_answers(k)) for k in accepted]
+    snapshots = _with_answers(scores, accepted)
     return decide_guard(
         scores.anchor_answers(iteration),
         previous=snapshots[-1],

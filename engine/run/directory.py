@@ -31,6 +31,7 @@ from mage_es.events.disk.documents import UNREADABLE, Past
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log, LogReader
+from mage_es.events.log.markers import parse as parse_marker
 from mage_es.events.vocabulary import RunRegistered
 
 RUNS_DIR = "runs"
@@ -351,3 +352,13 @@ def require_free_space(path: Path, *, floor_mib: int = FLOOR_MIB) -> None:
 def clock() -> int:
     """Return the wall clock in microseconds since 1970 (UTC); the shell's only clock for records."""
     return time.time_ns() // 1000
+
+
+def moment_of(text: str, runs_dir: Path | str = RUNS_DIR) -> tuple[Run, str]:
+    """Return the run and the marker that `RUN@MARKER` means; without a marker it is `latest`, without a run the newest.
+    Raises `UsageError` if there is no such run, or the marker is malformed."""
+    name, at, marker = text.rpartition("@")
+    if not at:
+        name, marker = text, "latest"
+    parse_marker(marker)
+    return find_run(runs_dir, name or None), marker

@@ -46,8 +46,8 @@ def registered_in(world: World, registration: v.RunRegistered) -> v.RunRegistere
 def asked_of(world: World, state: State, purposes: Mapping[str, v.Purpose]) -> list[Asked]:
     """Return questions (id -> purpose) with their task types and vectors, in id order."""
     questions = [world.questions[name] for name in sorted(purposes)]
-    types = world.typing.types_of(questions, state.graph.induced_types())
-    return world.asked(state, questions, types, [purposes[question.id] for question in questions])
+    types = world.types_of(state, questions)
+    return world.asked(state, questions, list(types.values()), [purposes[question.id] for question in questions])
 
 
 def exam_plan(world: World, state: State, names: Collection[str], control: str) -> PlanAnswers:

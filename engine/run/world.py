@@ -70,6 +70,11 @@ class World(NamedTuple):
         """Whether the benchmark's `score` waits for another process."""
         return bool(getattr(self.benchmark, "is_scored_apart", False))
 
+    def types_of(self, state: State, questions: Sequence[Question]) -> dict[str, str]:
+        """Return the task type of each question, by id."""
+        types = self.typing.types_of(questions, state.graph.induced_types())
+        return {question.id: name for question, name in zip(questions, types, strict=True)}
+
     def asked(
         self,
         state: State,

@@ -93,7 +93,8 @@ class FailedAttempt(NamedTuple):
 
 
 class ModelFault(Exception):
-    """A call failed. Raised by models, handled by `RetryingClient`, never seen by users."""
+    """A call failed. A model raises it, and `RetryingClient` tries again or records the loss; whatever else a model
+    raises ends the session, and the run can be resumed."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)

@@ -272,7 +272,7 @@ class FrozenRun:
             self.require_task_type(named)
             types = [named] * len(texts)
         known = self.world.asked(self.state, asked, types, ["ask"] * len(texts), vectors)
-        return PlanAnswers(self.state.progress.closed, phase, known, frozen, donors={})
+        return PlanAnswers(self.state.progress.closed, phase, known, frozen)
 
     def task_type_of(self, asked: Question, named: str | None = None) -> str:
         """Return the task type that was named, or else the one predicted from the text. Raises `UsageError` for an

@@ -47,7 +47,7 @@ class Answering:
         # Planned once, because a second plan, on a later state, could choose other memories for a question.
         if not state.progress.plans(phase) and purposes:
             asked = asked_of(world, state, purposes)
-            self._recorder.do(PlanAnswers(iteration=iteration, phase=phase, asked=asked, frozen=frozen, donors={}))
+            self._recorder.do(PlanAnswers(iteration=iteration, phase=phase, asked=asked, frozen=frozen))
 
     async def answer(self, world: World, iteration: int, phase: Phase, names: Collection[str] | None = None) -> None:
         """Follow the course of every planned question (among those named) that is not settled, from its first

@@ -1,8 +1,4 @@
-"""The course of a planned question, advanced through everything that the log already has of it.
-
-Resuming is not a special case: a move is looked up before it is made, a call by tier, purpose, subject, attempt and
-request hash, and real work begins with the first move without a fact.
-"""
+"""The course of a planned question, advanced through everything that the log already has of it (session/session.py)."""
 
 from collections.abc import Callable
 from functools import partial

@@ -46,7 +46,7 @@ def planned_course(world: World, state: State, planned: QuestionPlanned) -> Cour
     if planned.donor:
         other = world.questions[planned.donor]
         # Its type is found again, since the plan only records which question is the donor.
-        donor = Donor(other, world.typing.types_of([other], state.graph.induced_types())[0])
+        donor = Donor(other, world.types_of(state, [other])[other.id])
     return episode_of(playing(world, state, world.benchmark), planned, question, donor)
 
 

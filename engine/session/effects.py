@@ -1,13 +1,10 @@
-"""The effects of a course's moves: call a model, run a tool, look something up. The resulting facts are drafts. Each
-kind of move has a method, in a table.
-"""
+"""The effects of a course's moves: call a model, run a tool, look something up. The resulting facts are drafts."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from mage_es.engine.commands import Call, Command, RecordFacts, RecordFailure, RecordTrimming, shared
-from mage_es.engine.courses import Act, Ask, Look, Move, Use
+from mage_es.engine.courses import Act, Ask, Grade, Look, Move, Use
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.sandbox.sandbox import Sandbox
@@ -22,9 +19,6 @@ from mage_es.projections.fold import State
 
 SIMILAR = 5
 """How many similar titles to name if a page does not exist, as in the original ReAct."""
-
-Handler = Callable[[v.Phase, v.QuestionPlanned, Any, int], Awaitable[Sequence[v.Draft]]]
-"""Makes one kind of move for a planned question: (phase, plan, move, causation) -> facts, the move's own first."""
 
 
 class Effects:
@@ -42,7 +36,6 @@ class Effects:
     ) -> None:
         self._setting, self._state, self._clients = setting, state, clients
         self._sandbox, self._record, self._searches = sandbox, record, searches
-        self._handlers: dict[type[Move], Handler] = {Ask: self._ask, Use: self._use, Look: self._look, Act: self._act}
 
     async def perform(
         self, phase: v.Phase, planned: v.QuestionPlanned, move: Move, causation: int
@@ -57,7 +50,17 @@ class Effects:
             PrerequisiteError: A model cannot be reached, or the sandbox cannot be started.
             LogError: The session has no model for the tier, or nothing to search in.
         """
-        return await self._handlers[type(move)](phase, planned, move, causation)
+        match move:
+            case Ask():
+                return await self._ask(phase, planned, move, causation)
+            case Use():
+                return await self._use(phase, planned, move, causation)
+            case Look():
+                return await self._look(phase, planned, move, causation)
+            case Act():
+                return self._act(phase, planned, move, causation)
+            case Grade():  # scored where the course is followed (session/following.py): it leaves no fact
+                raise LogError("A reply is to be scored, and not by a session's effects.")
 
     async def _ask(self, phase: v.Phase, planned: v.QuestionPlanned, move: Ask, causation: int) -> Sequence[v.Draft]:
         client = self._clients.get(move.tier)
@@ -113,7 +116,7 @@ class Effects:
         )
         return self._facts(phase, planned, answered, causation, ordinal=move.place)
 
-    async def _act(self, phase: v.Phase, planned: v.QuestionPlanned, move: Act, causation: int) -> Sequence[v.Draft]:
+    def _act(self, phase: v.Phase, planned: v.QuestionPlanned, move: Act, causation: int) -> Sequence[v.Draft]:
         # Nothing to perform: the course has played the step itself, so that a replay needs no effects.
         step = move.fact.step if isinstance(move.fact, v.EpisodeStepped) else 0
         return self._facts(phase, planned, move.fact, causation, ordinal=step)

@@ -9,7 +9,7 @@ Rules
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Grade, Move, advance, catch_up
@@ -62,10 +62,10 @@ async def answer_all(
     workers: int,
     record: RecordMoves,
     stop: Callable[[], bool],
-    benchmark: Benchmark | None = None,
+    benchmark: Benchmark,
 ) -> None:
     """Follow every course to its end, at most `workers` at once; `record` gets the moves in batches, in any order.
-    Courses that grade a reply need the `benchmark`.
+    The `benchmark` scores the replies that courses grade.
 
     Once `stop` is true, or a move raises `Interrupted`, no new move is made and those in progress are finished. Moves
     that have completed are recorded before the first error of a move or of the log is raised.
@@ -91,12 +91,50 @@ async def answer_all(
                 if moved.durable:
                     moved.durable.set()
 
+    async def follow() -> None:
+        # All followers share this iterator: each takes the next course that has not started.
+        for item in waiting:
+            move = item.move
+            if isinstance(move, Finish):  # an earlier process recorded the last reply, but not the verdict
+                await done.put(CompletedMove(item, (), move, None))
+            while not isinstance(move, Finish):
+                if stopped or stop():
+                    return
+                if isinstance(move, Grade):
+                    # In a thread, so that waiting for a scorer's process holds up the calls of no other course.
+                    verdict = await asyncio.to_thread(scored, benchmark, move.question, move.reply)
+                    # The judge's replies to a rescored answer may be on record.
+                    move = catch_up(item.course, advance(item.course, verdict), item.recorded)
+                    if isinstance(move, Finish):
+                        await done.put(CompletedMove(item, (), move, None))
+                    continue
+                try:
+                    made, drafts = move, await perform(item, move)
+                except Interrupted as reason:
+                    # Not raised here: a task group would cancel the other followers in the middle of paid calls.
+                    stopped.append(reason)
+                    return
+                fact = drafts[0].event
+                is_spare = isinstance(made, Ask) and made.is_spare
+                if isinstance(fact, CallFailed) and not is_spare:  # for good: the course ends here
+                    move = Finish("", lost=f"{fact.fault}: {fact.problem}")
+                else:
+                    assert isinstance(fact, Fact)
+                    move = advance(item.course, fact)
+                if isinstance(move, Finish):
+                    # Nothing of this course follows, so the worker takes the next without waiting for the commit.
+                    await done.put(CompletedMove(item, drafts, move, None))
+                elif isinstance(made, Act) or isinstance(move, Grade):  # what follows can be recomputed
+                    await done.put(CompletedMove(item, drafts, None, None))
+                else:
+                    durable = asyncio.Event()
+                    await done.put(CompletedMove(item, drafts, None, durable))
+                    await durable.wait()
+
     async def follow_all() -> None:
         async with asyncio.TaskGroup() as followers:
             for _ in range(max(1, workers)):
-                followers.create_task(
-                    _follow(waiting, perform, benchmark, done, lambda: bool(stopped) or stop(), stopped)
-                )
+                followers.create_task(follow())
         # Put behind every move, so that the recorder ends only after it has recorded them all.
         await done.put(None)
 
@@ -113,57 +151,6 @@ async def answer_all(
             record(left)
     if stopped:
         raise stopped[0]
-
-
-async def _follow(
-    waiting: Iterator[PendingCourse],
-    perform: Perform,
-    benchmark: Benchmark | None,
-    done: asyncio.Queue[CompletedMove | None],
-    stop: Callable[[], bool],
-    stopped: list[Interrupted],
-) -> None:
-    # All followers share this iterator: each takes the next course that has not started.
-    for item in waiting:
-        move = item.move
-        if isinstance(move, Finish):  # an earlier process recorded the last reply, but not the verdict
-            await done.put(CompletedMove(item, (), move, None))
-        while not isinstance(move, Finish):
-            if stop():
-                return
-            if isinstance(move, Grade):
-                assert benchmark is not None
-                # In a thread, so that waiting for a scorer's process does not hold up the calls of all other courses.
-                verdict = await asyncio.to_thread(scored, benchmark, move.question, move.reply)
-                # The judge's replies to a rescored answer may be on record.
-                move = catch_up(item.course, advance(item.course, verdict), item.recorded)
-                if isinstance(move, Finish):
-                    await done.put(CompletedMove(item, (), move, None))
-                continue
-            try:
-                made, drafts = move, await perform(item, move)
-            except Interrupted as reason:
-                # Not raised here: a task group would cancel the other followers in the middle of calls that are paid
-                # for.
-                stopped.append(reason)
-                return
-            fact = drafts[0].event
-            if isinstance(fact, CallFailed) and not (
-                isinstance(made, Ask) and made.is_spare
-            ):  # for good: the course ends here
-                move = Finish("", lost=f"{fact.fault}: {fact.problem}")
-            else:
-                assert isinstance(fact, Fact)
-                move = advance(item.course, fact)
-            if isinstance(move, Finish):
-                # Nothing of this course follows, so the worker need not wait for the commit before it takes the next.
-                await done.put(CompletedMove(item, drafts, move, None))
-            elif isinstance(made, Act) or isinstance(move, Grade):  # what follows can be recomputed: no need to wait
-                await done.put(CompletedMove(item, drafts, None, None))
-            else:
-                durable = asyncio.Event()
-                await done.put(CompletedMove(item, drafts, None, durable))
-                await durable.wait()
 
 
 def _completed(done: asyncio.Queue[CompletedMove | None]) -> list[CompletedMove]:

@@ -11,6 +11,8 @@ from mage_es.events.errors import Interrupted
 from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, Event, Phase
 from mage_es.projections.fold import State
 
+_SHOWN, _LONGEST = 3, 100  # answers in a message, and most characters of each
+
 
 class Reporter:
     """The progress notes of one session, which say what `iteration` and `phase` it is in."""
@@ -73,3 +75,28 @@ class Reporter:
                 is_announcement=is_announcement,
             )
         )
+
+
+def all_wrong(world: World, state: State) -> str:
+    """Return how three replies end, what was read from each and what was expected; "" if one was right."""
+    progress, questions = state.progress, world.questions
+    verdicts = progress.verdicts("evaluate")
+    if len(verdicts) < _SHOWN or any(verdict.correct for verdict in verdicts) or is_sequential(world.benchmark):
+        return ""
+    lines = []
+    for verdict in verdicts[:_SHOWN]:
+        name, gold = verdict.question_id, questions[verdict.question_id].gold
+        reply = progress.reply("evaluate", name).text if progress.is_replied("evaluate", name) else ""
+        end = reply.strip().rpartition("\n")[2][-2 * _LONGEST :]
+        lines += [
+            f"  {name}: the reply ends {end!r}",
+            f"    read as {verdict.answer[:_LONGEST]!r}, expected {gold[:_LONGEST]!r}",
+        ]
+    return "\n".join(
+        (
+            f"None of the {len(verdicts)} answers of the first iteration was right. {_SHOWN} of them:",
+            *lines,
+            "If some of these are right, change the scorer or add an instruction; if the model cannot do the task, try "
+            f"another. Prompt and whole reply: mage-es show {verdicts[0].question_id}",
+        )
+    )

@@ -24,10 +24,10 @@ from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models, require_models
 from mage_es.engine.run.budget import UNLIMITED
-from mage_es.engine.run.cutoffs import columns_told, cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.exam_plan import held_out_sample, registered_in
 from mage_es.engine.run.exams import interval, read_exam, reasons
+from mage_es.engine.run.notices import columns_told, cutoffs, left_out
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, baseline_of, first_event, open_world, require_scoring
 from mage_es.engine.seams.benchmark import Benchmark, Split

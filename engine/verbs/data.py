@@ -7,7 +7,7 @@ import msgspec
 from mage_es.engine.benchmarks.tasks.columns import why_none
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.run.cutoffs import cutoffs
+from mage_es.engine.run.notices import cutoffs
 from mage_es.engine.run.world import World, open_world, require_scoring
 from mage_es.engine.seams.benchmark import SPLITS, Repeat, column_roles_of
 from mage_es.engine.verbs.preflight import given_away

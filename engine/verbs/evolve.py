@@ -1,6 +1,6 @@
 """The verb `evolve`: start a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,14 @@ from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.registry import Models, open_models, own_teacher, require_models, require_teaching
 from mage_es.engine.run.asking_price import AskingPrice, price_on
 from mage_es.engine.run.budget import UNLIMITED
-from mage_es.engine.run.cutoffs import columns_told, continuation, cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.exam_plan import registered_in
 from mage_es.engine.run.inheriting import is_served, read_parent
+from mage_es.engine.run.notices import columns_told, continuation, cutoffs, left_out
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.telemetry import followed_by
-from mage_es.engine.run.world import first_event, open_world
+from mage_es.engine.run.world import World, first_event, open_world
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.decorators import blocking, typed
@@ -74,7 +74,7 @@ async def aevolve(
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
     """
     config, benchmark = data_from_python(checked(config), tasks, scorer, benchmark)
-    return await begin(
+    return await start_run(
         Beginning(config, at=at, registration=registration),
         benchmark,
         from_run=from_run,
@@ -101,7 +101,7 @@ def evolve_price(config: Config, *, from_run: Run | Path | str, prices: Prices |
     return price_on(reader, config, prices or Prices())
 
 
-async def begin(
+async def start_run(
     begun: Beginning,
     benchmark: Benchmark | None,
     *,
@@ -113,8 +113,8 @@ async def begin(
     models: Models | None,
     fs: FileSystem | None = None,
 ) -> RunSummary:
-    """Do what `aevolve` does. With a `reproof`, only ask that many of the parent's questions again, without a guidance
-    model."""
+    """Create the run that a command began, and evolve it (see `aevolve`). With a `reproof`, only ask that many of the
+    parent's questions again, without a guidance model."""
     config, reproof, registration = begun.config, begun.reproof, begun.registration
     has_guidance = reproof == 0
     if models is not None:
@@ -152,16 +152,22 @@ async def begin(
         state = fold(LogReader(run.log_path, fs))
         session = Session(run=run, world=world, log=log, state=state, models=opened, runtime=runtime)
         session.registration = registration
-        is_taught = has_guidance and not models and asks_guidance(world)
-        taught = own_teacher(config, [world.questions[name] for name in world.setting.evolution]) if is_taught else []
-        said = (*tried, *taught, *columns_told(world.benchmark))
-        if column_roles_of(world.benchmark):  # a benchmark's own types need no check
-            said = (*said, *given_away(config, world.benchmark, world.splits))
-        said = (*said, *replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
-        for told in (*said, *continuation(world), *left_out(config, world.splits, goes_on=parent is not None)):
-            session.announce(told)
+        for notice in (*tried, *_notices(config, world, is_taught=has_guidance and not models)):
+            session.announce(notice)
         await iterate(session)
     return summarise(run, fs=fs)
+
+
+def _notices(config: Config, world: World, *, is_taught: bool) -> Iterator[str]:
+    if is_taught and asks_guidance(world):
+        yield from own_teacher(config, [world.questions[name] for name in world.setting.evolution])
+    yield from columns_told(world.benchmark)
+    if column_roles_of(world.benchmark):  # a benchmark's own types need no check
+        yield from given_away(config, world.benchmark, world.splits)
+    yield from replacement(config.embedder, world.embedder)
+    yield from cutoffs(config, world.splits.events)
+    yield from continuation(world)
+    yield from left_out(config, world.splits, goes_on=world.parent is not None)
 
 
 def data_from_python(

@@ -33,12 +33,11 @@ class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A replay: the events folded, the time it took, and every digest with the one recorded live."""
+    """A replay: the event up to which it went, the time it took, and every digest with the one recorded live."""
 
     run_id: str
     marker: str
     seq: int
-    events: int
     seconds: float
     path: str
     success_memories: int
@@ -80,7 +79,6 @@ def replay(
         run_id=run.id,
         marker=until,
         seq=seq,
-        events=seq,
         seconds=time.perf_counter() - began,
         path=str(path),
         success_memories=state.memory.count("success_memory"),

@@ -12,7 +12,7 @@ from mage_es.engine.run.world import require_scoring
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.verbs.decorators import blocking, typed
-from mage_es.engine.verbs.evolve import begin, iterate
+from mage_es.engine.verbs.evolve import iterate, start_run
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
 from mage_es.events.disk import FileSystem
@@ -41,7 +41,7 @@ async def aresume(
     run = as_run(run)
     if begun := run.beginning():
         require_same(begun.config, config)
-        return await begin(
+        return await start_run(
             begun,
             None,
             from_run=begun.from_run or None,

@@ -11,10 +11,10 @@ from mage_es.engine.commands import shared
 from mage_es.engine.config import Config, parse
 from mage_es.engine.run.anchors import Unmeasured, unmeasured
 from mage_es.engine.run.anchors import score as anchor_score
-from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import ExamRecord, exam_records, recalled_in
 from mage_es.engine.run.inheriting import first_iteration, inheritance, is_served, last_inherited
+from mage_es.engine.run.notices import cutoffs
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import measure_of
 from mage_es.engine.run.world import baseline_of, first_event, state_of

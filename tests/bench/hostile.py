@@ -231,7 +231,7 @@ async def _answers(run: Run, learner: Model, asked: Sequence[Ticket], evil: set[
 def _bare(frozen: FrozenRun, question: Question, task_type: str) -> QuestionPlanned:
     world, state = frozen.world, frozen.state
     asked = world.asked(state, [question], [task_type], ["ask"], world.embedder.encode([question.question]))
-    command = PlanAnswers(state.progress.closed, "exam", asked, frozen=True, donors={}, is_bare=True)
+    command = PlanAnswers(state.progress.closed, "exam", asked, frozen=True, is_bare=True)
     planned = plan_answers(world.setting, state, command)[0].event
     assert isinstance(planned, QuestionPlanned)
     return planned

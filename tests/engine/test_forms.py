@@ -13,7 +13,7 @@ from mage_es.engine.auditing.theorems.forms import check_forms
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.histories.what_if import what_if
-from mage_es.engine.rules.forms import rival_of, to_try
+from mage_es.engine.rules.forms import anchors_to_try, rival_of
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event
@@ -171,8 +171,9 @@ def test_there_is_one_trial_and_none_where_too_little_or_nothing_would_follow_fr
     setting, state = bare_setting(first_event(reader)), fold(reader, until=asked)
     assert rival_of(setting, state) == "worked"
     names = [event.question_id for event in reader.of(v.QuestionPlanned) if event.purpose == "form"]
-    assert to_try(state, names, "worked") == names
-    assert to_try(state, names[:4], "worked") and not to_try(state, names[:3], "worked"), "none of them could win"
+    assert anchors_to_try(state, names, "worked") == names
+    assert anchors_to_try(state, names[:4], "worked")
+    assert not anchors_to_try(state, names[:3], "worked"), "none of them could win"
     assert not rival_of(setting._replace(first=-1), state), "the last snapshot of several"
     assert not rival_of(setting._replace(is_served=True), state)
     assert not rival_of(setting._replace(is_labelled=True), state), "asked for the answer alone"

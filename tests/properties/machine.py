@@ -147,7 +147,7 @@ class Life:
             assert planned is not None
             purposes = {**dict.fromkeys(planned.fresh, "fresh"), **dict.fromkeys(planned.revisits, "revisit")}
         frozen = phase == "snapshot"
-        self.do(PlanAnswers(self.iteration, phase, self.asked(purposes), frozen=frozen, donors={}))
+        self.do(PlanAnswers(self.iteration, phase, self.asked(purposes), frozen=frozen))
 
     def answer(self, phase: v.Phase, order: Sequence[int], *, right: int, words: str, moves: int) -> None:
         """Answer pending questions in an order, the first `right` of them rightly; of the last, so many moves only."""

@@ -32,7 +32,7 @@ def test_a_frozen_plan_and_its_answers_leave_every_digest_as_it_was(steps: int, 
     life = lived(steps, words).life
     assert life is not None
     purposes: dict[str, Purpose] = dict.fromkeys(life.setting.held_out, "exam")
-    command = PlanAnswers(life.iteration, "exam", life.asked(purposes), frozen=True, donors={})
+    command = PlanAnswers(life.iteration, "exam", life.asked(purposes), frozen=True)
     drafts = decide(life.setting, life.state, command)
 
     other = life.setting._replace(config=msgspec.structs.replace(life.setting.config, seed=seed))

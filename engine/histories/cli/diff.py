@@ -64,7 +64,7 @@ def diff(
         _inspected(out, before, after, question)
         return
     from mage_es.engine.histories.diff import diff as compare
-    from mage_es.engine.histories.diff import moment_of
+    from mage_es.engine.run.directory import moment_of
 
     run, marker = moment_of(before if "@" in before or after else f"{before}@start", settings.runs_dir)
     other, until = moment_of(after, settings.runs_dir) if after else (run, "latest")

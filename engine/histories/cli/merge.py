@@ -34,8 +34,8 @@ def merge(
     the other about such a question. The memories are on probation: while learning continues, a coin leaves each out of
     one prompt in five until those of its run do no harm. Mastery, bandits and gate start afresh.
     """
-    from mage_es.engine.histories.diff import moment_of
     from mage_es.engine.histories.merge import merge as merged
+    from mage_es.engine.run.directory import moment_of
 
     moments = [moment_of(text, settings.runs_dir) for text in (run, other)]
     (one, marker), (two, until) = moments

@@ -271,7 +271,7 @@ def _ending(replay: ReplayReport, seconds: float, run: RunSummary, *, guidance: 
     same = sum(check.equal is True for check in replay.checks)
     return (
         f"Replay to {replay.marker}: {same} of {len(replay.checks)} projections equal to the live run, "
-        f"{replay.events} events in {replay.seconds:.2f} s.\n"
+        f"{replay.seq} events in {replay.seconds:.2f} s.\n"
         f"Guidance calls at inference: {guidance}. Wall time: {seconds:.1f} s. Run: {run.path}"
     )
 

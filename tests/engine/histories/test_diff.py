@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.engine.histories.diff import diff, moment_of
-from mage_es.engine.run.directory import Run
+from mage_es.engine.histories.diff import diff
+from mage_es.engine.run.directory import Run, moment_of
 from mage_es.engine.run.world import state_of
 from mage_es.engine.upkeep.memory import curate, memories
 from mage_es.engine.verbs.exam import examine

@@ -6,7 +6,7 @@ import pytest
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import PAPER, Config
-from mage_es.engine.rules.benefit import Pair, decide_benefit, differ, outdated, to_ask_more
+from mage_es.engine.rules.benefit import Pair, decide_benefit, differ, outdated, questions_to_ask_more
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_decided, take_snapshot
 from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, IterationClosed, IterationPlanned, Purpose
@@ -166,12 +166,12 @@ def with_first(**changes: object) -> Setting:
 def test_where_few_anchors_leave_it_open_others_are_asked_once_more_at_the_end(right: int) -> None:
     state = after_anchors(right)
     answered(state, 8, 6, purpose="fresh", total=5, letter="g")
-    asked = to_ask_more(with_first(), state, 8)
+    asked = questions_to_ask_more(with_first(), state, 8)
     assert asked == dict.fromkeys(FIRST, "again") | {f"g{place}": "bare" for place in range(5)}
-    assert to_ask_more(with_first(), after_anchors(right, k=7), 7) == {}
-    assert to_ask_more(with_first(gate="off"), state, 8) == {}
+    assert questions_to_ask_more(with_first(), after_anchors(right, k=7), 7) == {}
+    assert questions_to_ask_more(with_first(gate="off"), state, 8) == {}
     answered(state, 8, 1, purpose="again", total=3, letter="f")
-    assert to_ask_more(with_first(), state, 8) == asked  # as before, for a snapshot that is resumed
+    assert questions_to_ask_more(with_first(), state, 8) == asked  # as before, for a snapshot that is resumed
 
 
 def test_both_ways_of_asking_once_more_make_pairs() -> None:
@@ -184,29 +184,30 @@ def test_both_ways_of_asking_once_more_make_pairs() -> None:
 
 
 def test_in_a_run_of_one_iteration_all_are_asked_again() -> None:
-    assert to_ask_more(with_first(iterations=1), after_anchors(3, k=0), 0) == dict.fromkeys(FIRST, "again")
+    assert questions_to_ask_more(with_first(iterations=1), after_anchors(3, k=0), 0) == dict.fromkeys(FIRST, "again")
 
 
 def test_without_anchors_what_is_asked_once_more_decides() -> None:
     none, state = with_first(iterations=1)._replace(anchors=()), State()
     answered(state, 0, 6, purpose="fresh", total=20, letter="f")
-    assert to_ask_more(none, state, 0) == dict.fromkeys(FIRST, "again")
+    assert questions_to_ask_more(none, state, 0) == dict.fromkeys(FIRST, "again")
     answered(state, 0, 2, purpose="again", total=20, letter="f")
     found = decided(none, state, 0)
     assert found is not None and (found.pooled.lost, found.pooled.served) == (4, "bare")
 
 
 def test_nothing_is_asked_again_that_was_not_asked_once_when_nothing_had_been_learned() -> None:
-    assert "again" not in to_ask_more(with_first()._replace(first=5), after_anchors(3, k=13, first=5), 13).values()
-    assert "again" not in to_ask_more(with_first(), after_anchors(3, first=1), 8).values()
+    continued = with_first()._replace(first=5)
+    assert "again" not in questions_to_ask_more(continued, after_anchors(3, k=13, first=5), 13).values()
+    assert "again" not in questions_to_ask_more(with_first(), after_anchors(3, first=1), 8).values()
     twice = after_anchors(3)
     answered(twice, 4, 1, purpose="revisit", total=1, letter="f")
-    assert set(to_ask_more(with_first(), twice, 8)) == set(FIRST[1:])
+    assert set(questions_to_ask_more(with_first(), twice, 8)) == set(FIRST[1:])
 
 
 @pytest.mark.parametrize("right", [7, 10])
 def test_nothing_is_asked_once_more_where_the_anchors_are_sure(right: int) -> None:
-    assert to_ask_more(with_first(), after_anchors(right), 8) == {}
+    assert questions_to_ask_more(with_first(), after_anchors(right), 8) == {}
 
 
 def test_nothing_is_asked_once_more_where_many_anchors_show_no_gain() -> None:
@@ -215,8 +216,8 @@ def test_nothing_is_asked_once_more_where_many_anchors_show_no_gain() -> None:
     answered(state, -1, 30, total=60)
     answered(state, 0, 6, purpose="fresh", total=20, letter="f")
     answered(state, 8, 30, total=60)
-    assert to_ask_more(many, state, 8) == {}
-    assert to_ask_more(many._replace(anchors=many.anchors[:59]), state, 8)
+    assert questions_to_ask_more(many, state, 8) == {}
+    assert questions_to_ask_more(many._replace(anchors=many.anchors[:59]), state, 8)
 
 
 def out_of_date(fresh: int, *, first: int = 5) -> tuple[Setting, State]:
@@ -233,7 +234,7 @@ def out_of_date(fresh: int, *, first: int = 5) -> tuple[Setting, State]:
 
 def test_anchors_that_the_last_questions_contradict_are_out_of_date_and_these_alone_count() -> None:
     many, state = out_of_date(2)
-    assert to_ask_more(many, state, 5) == {f"g{place}": "bare" for place in range(20)}
+    assert questions_to_ask_more(many, state, 5) == {f"g{place}": "bare" for place in range(20)}
     answered(state, 5, 8, purpose="bare", total=20, letter="g")
     found = decided(many, state, 5)
     assert found is not None and (found.pooled.pairs, found.pooled.lost, found.pooled.served) == (20, 6, "bare")
@@ -241,7 +242,7 @@ def test_anchors_that_the_last_questions_contradict_are_out_of_date_and_these_al
 
 def test_anchors_that_the_last_questions_agree_with_count_and_nothing_more_is_asked() -> None:
     many, state = out_of_date(12)
-    assert to_ask_more(many, state, 5) == {}
+    assert questions_to_ask_more(many, state, 5) == {}
     found = decided(many, state, 5)
     assert found is not None and (found.pooled.pairs, found.pooled.served) == (20, "learned")
 
@@ -257,7 +258,7 @@ def with_cases(*moves: tuple[int, ...]) -> tuple[Setting, State]:
 def test_anchors_older_than_the_cases_that_are_up_to_date_do_not_count_even_if_no_share_shows_it() -> None:
     many, state = with_cases(FIRST_RULE, FIRST_RULE, FIRST_RULE, FIRST_RULE, OTHER)
     assert outdated(many, state, 5) == {"t"}
-    assert to_ask_more(many, state, 5) == {f"g{place}": "bare" for place in range(20)}
+    assert questions_to_ask_more(many, state, 5) == {f"g{place}": "bare" for place in range(20)}
     answered(state, 5, 4, purpose="bare", total=20, letter="g")
     found = decided(many, state, 5)
     assert found is not None and (found.pooled.pairs, found.pooled.won, found.pooled.served) == (20, 8, "learned")
@@ -265,14 +266,14 @@ def test_anchors_older_than_the_cases_that_are_up_to_date_do_not_count_even_if_n
 
 def test_answers_on_cases_that_are_all_out_of_date_by_now_say_nothing() -> None:
     many, state = with_cases(FIRST_RULE, FIRST_RULE, FIRST_RULE, FIRST_RULE, FIRST_RULE, OTHER)
-    assert to_ask_more(many, state, 5) == {} and decided(many, state, 5) is None
+    assert questions_to_ask_more(many, state, 5) == {} and decided(many, state, 5) is None
 
 
 def test_a_question_that_was_asked_before_is_as_old_as_the_anchors() -> None:
     many, state = with_cases(FIRST_RULE, FIRST_RULE, FIRST_RULE, FIRST_RULE, OTHER)
     old = ("g0", "g1")
     state.apply(IterationPlanned(iteration=5, frontier=(), brief="", epoch=1, fresh=old, revisits=(), repeats=old))
-    assert to_ask_more(many, state, 5) == {f"g{place}": "bare" for place in range(2, 20)}
+    assert questions_to_ask_more(many, state, 5) == {f"g{place}": "bare" for place in range(2, 20)}
 
 
 def test_in_a_run_that_begins_with_nothing_no_anchor_is_out_of_date() -> None:

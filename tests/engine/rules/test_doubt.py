@@ -146,7 +146,7 @@ def test_a_principle_and_a_type_strategy_of_a_client_in_doubt_are_shown_to_itsel
         built.reward(arm, alpha=100 if arm in arms else 1, beta=1 if arm in arms else 100, pulls=100)
 
     def shown_to(client: str) -> set[str]:
-        command = PlanAnswers(0, "exam", [], frozen=True, donors={}, client=client)
+        command = PlanAnswers(0, "exam", [], frozen=True, client=client)
         found = Choosing(setting_of(), built.state, command).choose(Asked(question, "t", query, "ask"), "goal")
         return {*found.principles, *found.bundle.ids}
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mage_es.engine.commands import TakeSnapshot
-from mage_es.engine.rules.refit import refitted, to_refit
+from mage_es.engine.rules.refit import anchors_to_refit, refitted
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import MemoryAppended, MemoryReinforced
@@ -32,22 +32,22 @@ def asked(*names: str) -> State:
 
 def test_anchors_become_cases_in_the_last_snapshot_alone() -> None:
     state = asked(*ANCHORS)
-    assert [to_refit(setting(), state, k) for k in (-1, 0, LAST - 1, LAST)] == [[], [], [], ["a", "b"]]
+    assert [anchors_to_refit(setting(), state, k) for k in (-1, 0, LAST - 1, LAST)] == [[], [], [], ["a", "b"]]
 
 
 def test_an_anchor_that_was_never_answered_becomes_none() -> None:
-    assert to_refit(setting(), asked("b"), LAST) == ["b"]
+    assert anchors_to_refit(setting(), asked("b"), LAST) == ["b"]
 
 
 @pytest.mark.parametrize(
     "facts", [{"is_labelled": False}, {"has_episodes": True}, {"is_served": True}, {"reproof": 9, "first": 0}]
 )
 def test_where_answers_are_reasoned_or_nothing_is_learned_there_are_none(facts: dict[str, object]) -> None:
-    assert to_refit(setting(**facts), asked(*ANCHORS), LAST) == []
+    assert anchors_to_refit(setting(**facts), asked(*ANCHORS), LAST) == []
 
 
 def test_short_answers_are_enough() -> None:
-    assert to_refit(setting(is_labelled=False, is_short=True), asked(*ANCHORS), LAST) == ["a", "b"]
+    assert anchors_to_refit(setting(is_labelled=False, is_short=True), asked(*ANCHORS), LAST) == ["a", "b"]
 
 
 def question(name: str, text: str, gold: str = "Birch") -> Question:

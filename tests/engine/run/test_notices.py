@@ -5,7 +5,7 @@ import pytest
 
 from mage_es.engine.config import Config
 from mage_es.engine.rules.splits import Splits
-from mage_es.engine.run.cutoffs import cutoffs, left_out
+from mage_es.engine.run.notices import cutoffs, left_out
 from mage_es.engine.seams.benchmark import Repeat
 from mage_es.events.vocabulary import SplitCommitted
 

@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
+from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.courses import Ask, Course, Finish, Move, begin, fact_of
 from mage_es.engine.seams.model import Request
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import Draft, ModelCalled
 from tests.kit.plain_events import plain
+
+follow_all = partial(answer_all, benchmark=open_benchmark("wordmath", seed=7))
 
 
 class Scripted:
@@ -60,7 +64,7 @@ def ask(
         batches.append(len(batch))
 
     try:
-        asyncio.run(answer_all(pending(count, calls), perform=model.perform, workers=workers, record=record, stop=stop))
+        asyncio.run(follow_all(pending(count, calls), perform=model.perform, workers=workers, record=record, stop=stop))
     except BaseException as error:
         return recorded, batches, error
     return recorded, batches, None
@@ -108,7 +112,7 @@ def test_a_failing_log_ends_the_asking_and_is_not_written_to_again() -> None:
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space left"):
-        asyncio.run(answer_all(pending(50), perform=Scripted().perform, workers=4, record=record, stop=lambda: False))
+        asyncio.run(follow_all(pending(50), perform=Scripted().perform, workers=4, record=record, stop=lambda: False))
     assert calls == 1
 
 
@@ -126,7 +130,7 @@ def test_a_course_makes_its_next_call_only_after_the_last_reply_is_recorded(work
         assert before <= recorded
         return await model.perform(item, move)
 
-    asyncio.run(answer_all(pending(20, 3), perform=perform, workers=workers, record=record, stop=lambda: False))
+    asyncio.run(follow_all(pending(20, 3), perform=perform, workers=workers, record=record, stop=lambda: False))
     assert len(recorded) == 60
     assert model.most <= workers
 
@@ -153,7 +157,7 @@ def test_a_course_that_had_ended_is_recorded_without_a_call() -> None:
     ended = PendingCourse(None, None, course("1", 1), Finish("1"), 0)  # type: ignore[arg-type]
     seen: list[CompletedMove] = []
     model = Scripted()
-    asyncio.run(answer_all([ended], perform=model.perform, workers=2, record=seen.extend, stop=lambda: False))
+    asyncio.run(follow_all([ended], perform=model.perform, workers=2, record=seen.extend, stop=lambda: False))
     assert [(moved.drafts, moved.finish) for moved in seen] == [((), Finish("1"))]
     assert model.asked == []
 

@@ -10,7 +10,7 @@ from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.paying import YesOption, going_on, require_agreement
 from mage_es.cli.registering import ExamsOption, MetricOption, RegisterOption, SeedsOption, SizeOption, registration
-from mage_es.cli.session import conclude, session
+from mage_es.cli.session import conclude, resumable
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import cautions
 from mage_es.engine.seams.plugins import verb
@@ -104,7 +104,7 @@ def evolve(
         require_agreement(settings, yes=yes)
     if prune and parent:  # after all that may refuse, since it writes to the parent
         out.say(verb("prune")(parent).in_words())
-    with session(out, settings) as runtime:
+    with resumable(out, settings) as runtime:
         summary = start(
             config,
             from_run=parent,

@@ -9,7 +9,7 @@ import msgspec
 
 from mage_es.cli.options import CONFIG, SPENDING, WORKING, RunArgument, examples, takes
 from mage_es.cli.output import Output
-from mage_es.cli.session import conclude, session
+from mage_es.cli.session import conclude, resumable
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import Config, parse
 
@@ -40,11 +40,11 @@ def resume(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
     asked = _asked_for(found, settings.flags())
     if begun.baseline if begun else baseline_of(LogReader(found.log_path)):
         resumed = verb("resume_baseline")
-        with session(out, settings) as runtime:
+        with resumable(out, settings) as runtime:
             shown = resumed(found, config=asked, data_dir=settings.data_dir, runtime=runtime)
         out.report(*shown)
         return
-    with session(out, settings) as runtime:
+    with resumable(out, settings) as runtime:
         summary = go_on(found, config=asked, data_dir=settings.data_dir, runtime=runtime)
     conclude(out, summary, settings)
 

@@ -23,7 +23,7 @@ _PROVIDERS = {"openai": "https://api.openai.com", "anthropic": "https://api.anth
 
 
 @contextmanager
-def session(out: Output, settings: Settings) -> Iterator[Runtime]:
+def resumable(out: Output, settings: Settings) -> Iterator[Runtime]:
     """Show a run at work; if it stops before its end, say how to resume it.
 
     Raises:

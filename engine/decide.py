@@ -112,7 +112,7 @@ def _decided(setting: Setting, state: State, command: Command) -> list[v.Draft]:
 def _record_call(command: RecordCall) -> list[v.Draft]:
     call, completion = command.call, command.completion
     called = v.ModelCalled(
-        **_shared(call),
+        **_about_call(call),
         request_sha256=call.request_sha256,
         model=call.model,
         latency_us=command.latency_us,
@@ -121,7 +121,7 @@ def _record_call(command: RecordCall) -> list[v.Draft]:
     )
     if not command.problem:
         return [_of_call(call, called)]
-    rejected = v.ReplyRejected(**_shared(call), problem=command.problem)
+    rejected = v.ReplyRejected(**_about_call(call), problem=command.problem)
     return [_of_call(call, called), _of_call(call, rejected)]
 
 
@@ -130,7 +130,7 @@ def _record_failure(state: State, command: RecordFailure) -> list[v.Draft]:
     # Counted over all processes that worked on the run, so that each process's failures are separate facts.
     before = state.progress.failures(call.tier, call.purpose, call.about, call.attempt)
     failed = v.CallFailed(
-        **_shared(call),
+        **_about_call(call),
         tries=before + 1,
         request_sha256=call.request_sha256,
         model=call.model,
@@ -208,7 +208,7 @@ def _record_embedding(state: State, command: RecordEmbedding) -> list[v.Draft]:
     return [_of_call(call, called)]
 
 
-def _shared(call: Call) -> dict[str, Any]:
+def _about_call(call: Call) -> dict[str, Any]:
     return {name: getattr(call, name) for name in v.AboutCall.__struct_fields__}
 
 

@@ -84,12 +84,11 @@ class Route:
         # Each turn leaves out one memory or principle, so the loop ends: with nothing left, the call fails permanently
         # instead.
         most = RAISE * self.setting.config.max_tokens
-        while isinstance(
-            fact := (yield from reply_to(self._call(template, sections(), demonstrations(), place), most=most)),
-            BundleTrimmed,
-        ):
+        while True:
+            fact = yield from reply_to(self._call(template, sections(), demonstrations(), place), most=most)
+            if not isinstance(fact, BundleTrimmed):
+                return finish_of(fact)
             self.planned = without(self.planned, {fact.memory_id})
-        return finish_of(fact)
 
     def _call(
         self, template: str, sections: Sequence[Section], demonstrations: Sequence[Demonstration], place: int

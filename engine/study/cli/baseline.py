@@ -10,7 +10,7 @@ from mage_es.cli.options import SPENDING, BenchmarkArgument, RunIdOption, exampl
 from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.registering import RegisterOption, SeedsOption, registration
-from mage_es.cli.session import session
+from mage_es.cli.session import resumable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import between, episodes, share_of
 from mage_es.engine.benchmarks.registry import title
@@ -95,7 +95,7 @@ def baseline(
 
     config = with_learner(settings.config())
     registered = registration(config.seed, register=register, questions=questions or 0, seeds=register_seeds)
-    with session(out, settings) as runtime:
+    with resumable(out, settings) as runtime:
         report = run(
             name,
             config,

@@ -19,7 +19,7 @@ import typer
 from mage_es.cli.options import examples, takes
 from mage_es.cli.output import Output, TextTable, percent
 from mage_es.cli.progress import ProgressDisplay
-from mage_es.cli.session import repeatable, session
+from mage_es.cli.session import repeatable, resumable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import agents, benefit, between, digests, iterations, memory_sizes
 from mage_es.engine.config import Config
@@ -195,10 +195,10 @@ def demonstrate(config: Config, settings: Settings, out: Output, *, episodes: Co
 
     began = time.monotonic()
     out.say(f"Episodes in a generated {episodes.benchmark}:")
-    with session(out, settings) as runtime:
+    with resumable(out, settings) as runtime:
         played = _evolve(episodes, settings, runtime)
     out.say(f"\nQuestions of {config.benchmark}, then an exam before and after:")
-    with session(out, settings) as runtime:
+    with resumable(out, settings) as runtime:
         summary = _evolve(config, settings, runtime)
     run = settings.find_run(summary.run_id)
     before = _examine(run, settings, at="start")

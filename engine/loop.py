@@ -234,14 +234,17 @@ async def explore(session: Session, k: int) -> None:
 async def evaluate(session: Session, k: int) -> None:
     if session.state.progress.is_completed(k, "evaluate"):
         return
-    planned = session.state.progress.iteration_plan
-    assert planned is not None
-    purposes: dict[str, Purpose] = dict.fromkeys(planned.fresh, "fresh")
-    purposes |= dict.fromkeys(planned.revisits, "revisit")
-    await session.ask(k, "evaluate", purposes, frozen=session.world.setting.reproves(k))
+    await session.ask(k, "evaluate", to_evaluate(session), frozen=session.world.setting.reproves(k))
     session.do(CompletePhase(k, "evaluate"))
     if k == session.world.setting.first and (told := all_wrong(session.world, session.state)):
         session.announce(told)
+
+
+def to_evaluate(at: Guided) -> dict[str, Purpose]:
+    """Return the questions of the iteration, with their purposes."""
+    planned = at.state.progress.iteration_plan
+    assert planned is not None
+    return {**dict.fromkeys(planned.fresh, "fresh"), **dict.fromkeys(planned.revisits, "revisit")}
 
 
 def update(session: Session, k: int) -> None:

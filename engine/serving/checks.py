@@ -5,71 +5,39 @@ Rules
       rendered again and compared with its hash; its memories were in use at the marker, and near enough; the coin of
       each session is tossed again; and every closed inference was opened first. An anchor's prompt has the same bytes
       before the question, turns included, as a client's turn that gets the same memories.
-    - What was learned is, field by field, what a client proposed.
-    - No text that a client proposed reached a request before anchors that saw it, or a person, had approved it: a
-      publish names the anchors that were asked with a proposal, and how each was answered before and with it. Plans and
-      verdicts show whether that is true, and the rule (engine/serving/rules/trials.py) whether it was enough.
+    - What was learned is decided again (engine/serving/deciding.py): `verify` calls that `learned`.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 
-from mage_es.engine.commands import shared
 from mage_es.engine.rules.prompt import NOTES
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.inheriting import is_served, last_inherited
+from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.world import templates_of
 from mage_es.engine.seams.check import Check
 from mage_es.engine.served.floors import is_far
 from mage_es.engine.served.notes import CaseLayout, in_order, note_of, quotations_of
 from mage_es.engine.serving.rules.sittings import is_held_back
-from mage_es.engine.serving.rules.trials import why_undecided
 from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
-from mage_es.events.segments import Reads
 from mage_es.projections.benefit import Benefit
 from mage_es.projections.fold import State, fold
 
 _OF_INJECTIONS = (v.BenefitDecided, v.ServingStarted, v.InferenceOpened, v.InferenceClosed, v.IterationClosed)
-_OF_PROPOSALS: Reads = {
-    v.MemoryAppended: v.MemoryAppended.__struct_fields__,
-    v.QuestionPlanned: ("iteration", "purpose", "question_id", "memories"),
-    v.AnswerJudged: ("iteration", "purpose", "question_id", "correct"),
-    v.AnswerCarried: ("iteration", "question_id", "correct"),
-    v.GuardDecided: ("iteration", "verdict"),
-    v.ProposalReviewed: ("memory_id", "verdict"),
-    v.ProposalSettled: ("memory_id", "iteration", "verdict", "floor", "trials"),
-    v.InferenceOpened: ("inference", "marker", "memories"),
-}
 
 
 def checks_of_serving(run: Run, reader: LogReader) -> Iterator[Check]:
-    """Yield nothing for a run that was never served."""
-    yield from check_injections(reader)
-    yield from check_proposals(reader)
+    return check_injections(reader)
 
 
 def check_injections(reader: LogReader) -> Iterator[Check]:
-    traffic = _Traffic(_preface(reader))
-    return _checked("injections", "all rendered to their hashes", traffic.problems(reader), traffic.told)
-
-
-def check_proposals(reader: LogReader) -> Iterator[Check]:
-    if not is_served(reader):
-        return iter(())
-    publishes = _Publishes(reader.of(v.MemoryProposed))
-    events = reader.events(_OF_PROPOSALS, since=last_inherited(reader) + 1)
-    problems = ((seq, publishes.problem_of(event)) for seq, event in events)
-    return _checked("proposals", "0 served unjudged", problems, publishes.told)
-
-
-def _checked(name: str, bound: str, problems: Iterable[tuple[int, str]], told: Callable[[], str]) -> Iterator[Check]:
-    """Yield the check with the first problem or, if each is empty, with what was found; nothing if that is empty."""
-    seq, problem = next((found for found in problems if found[1]), (0, ""))
+    """Yield nothing for a run that was never served."""
+    name, bound, traffic = "injections", "all rendered to their hashes", _Traffic(_preface(reader))
+    seq, problem = next((found for found in traffic.problems(reader) if found[1]), (0, ""))
     if problem:
         yield Check(name=name, ok=False, detail=problem, bound=bound, seq=seq)
-    elif detail := told():
+    elif detail := traffic.told():
         yield Check(name=name, ok=True, detail=detail, measured=bound, bound=bound)
 
 
@@ -220,79 +188,3 @@ def _problem(state: State, layout: CaseLayout, memories: tuple[str, ...], sha256
     if (found := note_of(state, memories, layout).sha256) != sha256:
         return f"the note of {', '.join(memories)} has the hash {found[:16]}, recorded is {sha256[:16]}"
     return ""
-
-
-class _Publishes:
-    """What the log has recorded so far."""
-
-    def __init__(self, proposed: Iterable[v.MemoryProposed]) -> None:
-        self.served = 0
-        self._proposed = defaultdict[str, list[v.MemoryProposed]](list)
-        for each in proposed:
-            self._proposed[each.memory_id].append(each)
-        self._became: dict[str, str] = {}
-        self._born: set[str] = set()
-        self._approved: set[str] = set()
-        self._since: dict[str, int] = {}
-        """The iteration from which a proposal is in use."""
-        self._shown: dict[tuple[int, str], set[str]] = {}
-        self._answers: dict[int, dict[str, bool]] = defaultdict(dict)
-        self._accepted: list[int] = []
-
-    def problem_of(self, event: object) -> str:
-        match event:
-            case v.MemoryAppended():
-                self._born.add(event.memory_id)
-                if not any(_is_of(event, each) for each in self._proposed[event.memory_id]):
-                    return f"the memory {event.memory_id} is not what a client proposed"
-            case v.QuestionPlanned(purpose="anchor"):
-                self._shown[event.iteration, event.question_id] = {hit.memory_id for hit in event.memories}
-            case v.AnswerJudged(purpose="anchor") | v.AnswerCarried():
-                self._answers[event.iteration][event.question_id] = event.correct
-            case v.GuardDecided(verdict="accepted"):
-                self._accepted.append(event.iteration)
-            case v.ProposalReviewed():
-                self._became[event.memory_id] = event.verdict
-                (self._approved.add if event.verdict == "approved" else self._approved.discard)(event.memory_id)
-            case v.ProposalSettled():
-                return self._settled(event)
-            case v.InferenceOpened():
-                return self._opened(event)
-        return ""
-
-    def told(self) -> str:
-        became = sorted(Counter(self._became.values()).items())
-        counts = ", ".join(f"{count} {verdict}" for verdict, count in became) or "none"
-        return f"proposals: {counts}; {self.served} inferences got a published one"
-
-    def _settled(self, event: v.ProposalSettled) -> str:
-        name, k = event.memory_id, event.iteration
-        self._became[name] = event.verdict
-        if event.verdict != "published" or name not in self._born:
-            return ""
-        self._since[name] = k
-        if name in self._approved:
-            return ""
-        if why := why_undecided(event.trials, event.floor):
-            return f"the memory {name} was published in iteration {k}, and no person had approved it: {why}"
-        before = self._answers[next((each for each in reversed(self._accepted) if each != k), k)]
-        for trial in event.trials:
-            anchor, now = trial.question_id, self._answers[k]
-            said = (trial.was_right, trial.is_right)
-            if trial.is_shown and name not in self._shown.get((k, anchor), ()):
-                return f"the anchor {anchor} was not asked with the memory {name} in iteration {k}"
-            if trial.is_shown and said != (before.get(anchor, False), now.get(anchor, False)):
-                return f"the anchor {anchor} was answered differently from what the trial of the memory {name} says"
-        return ""
-
-    def _opened(self, event: v.InferenceOpened) -> str:
-        proposed = self._born.intersection(event.memories)
-        self.served += bool(proposed)
-        for name in sorted(proposed):
-            if self._since.get(name, event.marker + 1) > event.marker:
-                return f"{event.inference} got the memory {name} of iteration {event.marker}, which let none such pass"
-        return ""
-
-
-def _is_of(memory: v.MemoryAppended, proposed: v.MemoryProposed) -> bool:
-    return all(getattr(memory, name) == said for name, said in shared(proposed, v.MemoryAppended).items())

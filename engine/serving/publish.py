@@ -13,7 +13,7 @@ Theory of operation
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,6 @@ import msgspec
 
 from mage_es.engine.commands import RecordFacts
 from mage_es.engine.config import Config, parse
-from mage_es.engine.decide import decide
 from mage_es.engine.loop import close, compare, snapshot
 from mage_es.engine.models.registry import Models, open_model, require_model
 from mage_es.engine.rules.setting import Setting
@@ -31,7 +30,7 @@ from mage_es.engine.run.directory import Run, as_run, require_free_space
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import first_event, reopen_world, require_scoring, state_of
+from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
@@ -127,7 +126,9 @@ async def publish_all(session: Session) -> list[Published]:
         require_free_space(session.run.path)
         k = progress.closed + 1
         session.enter_phase(k, "update")
-        session.commit(_drafts(session, turn, k))
+        with session.lock:  # what clients say meanwhile comes after it, in the log too
+            heard = _read_feedback(LogReader(session.run.log_path))
+            session.do(RecordFacts(decide_publish(session.world.setting, session.state, heard.of(turn, k))))
         done.append(await _finish(session, k))
     return done
 
@@ -151,10 +152,13 @@ def turns_of(setting: Setting, state: State, reader: LogReader) -> list[_Turn]:
     return [turn for turn in heard.turns() if len(decide_publish(setting, state, heard.of(turn, k))) > 1]
 
 
-def _drafts(session: Session, turn: _Turn, k: int) -> list[v.Draft]:
-    command = _read_feedback(LogReader(session.run.log_path)).of(turn, k)
-    found = decide_publish(session.world.setting, session.state, command)
-    return decide(session.world.setting, session.state, RecordFacts(found))
+def published_again(
+    setting: Setting, state: State, reader: LogReader, records: Sequence[v.Record]
+) -> Sequence[v.Draft]:
+    """Return what the turn of a recorded UPDATE leads to, on the state before it."""
+    heard, mark = _read_feedback(reader, until=records[0].seq - 1), records[-1]
+    is_review = any(isinstance(each.event, v.MemoryReleased) for each in records)
+    return decide_publish(setting, state, heard.of(_Turn(mark.correlation, is_review), mark.iteration))
 
 
 async def _finish(session: Session, k: int) -> Published:
@@ -167,24 +171,29 @@ async def _finish(session: Session, k: int) -> Published:
         for record in reader.records({v.BanditUpdated}, since=since)
         if (record.iteration, record.phase) == (k, "update") and isinstance(record.event, v.BanditUpdated)
     ]
-    settling = _settling(session, reader, k, rewarded)
+
+    def before() -> State:
+        return state_of(session.run, reader, until=reader.last(v.IterationClosed))
+
+    command = settling(session.world, session.state, before, k, rewarded)
     with session.lock:
-        session.do(RecordFacts(decide_settling(session.state, settling)))
+        session.do(RecordFacts(decide_settling(session.state, command)))
     close(session, k)
     return _report(session, k, len(rewarded))
 
 
-def _settling(session: Session, reader: LogReader, k: int, rewarded: Sequence[v.BanditUpdated]) -> SettlePublish:
+def settling(
+    world: World, state: State, before: Callable[[], State], k: int, rewarded: Sequence[v.BanditUpdated]
+) -> SettlePublish:
     """Return the command that settles an iteration, with the vectors that show which anchors are near to what was
-    tried."""
-    if not tried(session.state, k):
+    tried. `before` gives the state of the last closed iteration: what is being tried must not affect its own
+    measure."""
+    if not tried(state, k):
         return SettlePublish(k, rewarded)
-    world = session.world
     anchors = sorted(world.setting.anchors)
     vectors = world.embedder.encode([world.questions[name].question for name in anchors])
-    # From the last closed iteration: what is being tried must not affect its own measure.
-    before = state_of(session.run, reader, until=reader.last(v.IterationClosed))
-    floors = near_enough(before.memory, {*world.setting.task_types, *before.graph.induced_types()})
+    last = before()
+    floors = near_enough(last.memory, {*world.setting.task_types, *last.graph.induced_types()})
     return SettlePublish(k, rewarded, dict(zip(anchors, vectors, strict=True)), floors)
 
 
@@ -206,19 +215,19 @@ def _report(session: Session, k: int, rewards: int) -> Published:
     )
 
 
-def _read_feedback(reader: LogReader) -> _Heard:
-    since = last_inherited(reader) + 1
-    words = list(reader.of(v.FeedbackGiven, since=since))
+def _read_feedback(reader: LogReader, *, until: int | None = None) -> _Heard:
+    window = {"since": last_inherited(reader) + 1, "until": until}
+    words = list(reader.of(v.FeedbackGiven, **window))
     about, sessions = {word.inference for word in words}, {(word.key, word.session) for word in words}
-    seen = (one for one in reader.of(v.InferenceOpened, since=since) if may_reward(one))
+    seen = (one for one in reader.of(v.InferenceOpened, **window) if may_reward(one))
     named = [one for one in seen if one.inference in about or (one.key, one.session) in sessions]
     bypassed = {
         event.inference
-        for _, event in reader.events({v.InferenceClosed: ("inference", "outcome")}, since=since)
+        for _, event in reader.events({v.InferenceClosed: ("inference", "outcome")}, **window)
         if isinstance(event, v.InferenceClosed) and event.outcome == "bypassed"
     }
     proposals, reviews = dict[str, list[v.MemoryProposed]](), dict[str, v.ProposalReviewed]()
-    for event in reader.of(v.MemoryProposed, v.ProposalSettled, v.ProposalReviewed, since=since):
+    for event in reader.of(v.MemoryProposed, v.ProposalSettled, v.ProposalReviewed, **window):
         match event:
             case v.MemoryProposed():
                 proposals.setdefault(event.memory_id, []).append(event)
@@ -228,7 +237,7 @@ def _read_feedback(reader: LogReader) -> _Heard:
                 reviews.pop(event.memory_id, None)
                 if event.verdict != "waiting":
                     proposals.pop(event.memory_id, None)
-    rewarded = [each for each in reader.of(v.BanditUpdated, since=since) if each.bandit == "search"]
+    rewarded = [each for each in reader.of(v.BanditUpdated, **window) if each.bandit == "search"]
     inferences = [one for one in named if one.inference not in bypassed]
     return _Heard(
         words, inferences, [each for all_of_it in proposals.values() for each in all_of_it], rewarded, reviews

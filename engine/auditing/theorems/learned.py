@@ -1,17 +1,21 @@
 """What was learned follows from what is on record: each phase that learns is decided again, from answers, verdicts and
-guidance's replies.
+guidance's replies, and so are the plans by which questions were asked.
 
 Rules
-    - The commands of the phases are made by the functions of the loop itself, on the state before each, and decided as
-      they were. So a memory, a skill, a principle, a mastery or a plan that no reply and no verdict gave is found.
-    - Nothing is learned beside these phases, except that people take memories out of use and bring them back.
+    - The commands are made by the functions of the loop itself, on the state before each, and decided as they were. So
+      a memory, a skill, a principle, a mastery or a plan that no reply and no verdict gave is found; so are other
+      memories in a prompt than the state gives, and a question that was left out.
+    - Nothing is learned beside these phases, except that people take memories out of use and bring them back, as far as
+      that is allowed.
     - What an Explorer met is not decided again; the environment's word for it must be believed.
-    - Vectors are computed again where that costs nothing. Only those that count words are the same on any machine; with
-      others a difference is a doubt, and so is one in a tool, which may take so many seconds.
-    - A served run learns what its clients said, which `proposals` checks; a baseline has no such phases.
+    - Vectors are computed again where that costs nothing. Only those that count words are the same on any machine: with
+      others questions are not planned again, and a difference in what was learned is a doubt. So is one in a tool,
+      which may take so many seconds.
+    - A served run learns what its clients said, and the wing that serves decides it again. A baseline has no such
+      phases.
 """
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, zip_longest
 from typing import Any
@@ -21,21 +25,24 @@ import msgspec
 from mage_es.engine.auditing.theorems.inference import learning_types
 from mage_es.engine.auditing.theorems.recount import ANOTHER, CheckBasis
 from mage_es.engine.auditing.theorems.settings import drawn
-from mage_es.engine.commands import Call, Command
+from mage_es.engine.commands import Call, Command, Curate, Curation, PlanAnswers
 from mage_es.engine.courses import Ask
 from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
-from mage_es.engine.loop import assigned_in, to_evolve, to_induce, to_learn, to_plan, to_snapshot
+from mage_es.engine.loop import assigned_in, to_evaluate, to_evolve, to_induce, to_learn, to_plan, to_snapshot
 from mage_es.engine.rules.rotation import AUTHOR_TOOLS
+from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.embedder import from_bytes
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.plugins import verb
 from mage_es.engine.seams.replies import Reply
 from mage_es.engine.session.call import TypedCall, recorded_typed
 from mage_es.engine.session.evolving import author
 from mage_es.events import vocabulary as v
-from mage_es.events.errors import LogError, MageError
+from mage_es.events.errors import LogError, MageError, PrerequisiteError
 from mage_es.events.facts.private import ERASED, clear_vector
 from mage_es.events.log import LogReader
 from mage_es.projections.fold import State
@@ -43,7 +50,8 @@ from mage_es.projections.fold import State
 NAME = "learned"
 BOUND = "0 without a cause"
 _PHASES = frozenset({"open", "plan", "update", "evolve", "snapshot"})
-_BY_PEOPLE = frozenset({v.MemoryQuarantined, v.MemoryReleased})
+_ACTIONS: Mapping[type[v.Event], Curation] = {v.MemoryQuarantined: "quarantine", v.MemoryReleased: "release"}
+_OF_TRAFFIC = frozenset({v.InferenceClosed, v.InferenceOpened, v.ServingStarted})
 _BY_EXPLORERS = frozenset(
     {
         *(v.ActionRecipeHarvested, v.EdgeAdded, v.EntitySeen, v.ObservationRecorded, v.TaskContextOpened),
@@ -58,7 +66,7 @@ _check = partial(Check, name=NAME, bound=BOUND)
 def check_learned(reader: LogReader, given: CheckBasis) -> Check:
     """Return whether each phase that learns wrote what the verdicts and replies before it lead to."""
     begun, inherited, learning = inheritance(reader), last_inherited(reader), learning_types()
-    if (begun and begun.is_served) or next(reader.of(v.BaselineStarted), None):
+    if next(reader.of(v.BaselineStarted), None):
         return _check(ok=True, detail="nothing is claimed: it did not learn in iterations of Algorithm 1")
     if given.world is None or (why := _hindrance(given.world)):
         return _unchecked(given.missing if given.world is None else why)
@@ -67,24 +75,27 @@ def check_learned(reader: LogReader, given: CheckBasis) -> Check:
         return _unchecked("the seed divides the questions otherwise")
     salt = reader.keys.salt if reader.keys else ""
     doubts = list[str]()
-    at, phases = _Recorded(given.world._replace(setting=setting._replace(salt=salt))), 0
+    world, decided = given.world._replace(setting=setting._replace(salt=salt)), 0
+    try:
+        at = _Recorded(world, verb("deciding_served")(world, reader) if setting.is_served else None)
+    except PrerequisiteError as missing:
+        return _unchecked(str(missing))
     for _, commit in groupby(reader.records(), key=lambda record: record.commit):
-        records = list(commit)  # a phase writes everything that it learned in one batch, with its mark at the end
-        mark = records[-1].event
-        if isinstance(mark, v.PhaseCompleted) and mark.phase in _PHASES and records[0].seq > inherited:
-            phases += 1
+        records = list(commit)  # what is decided together is written in one batch, a phase with its mark at the end
+        if records[0].seq > inherited:
             try:
-                problem, place = _otherwise(at, mark, [record.event for record in records])
+                problem, place = _otherwise(at, records)
             except MageError as missing:
                 return _unchecked(str(missing))
+            decided += place >= 0
             if problem and (why := _excuse(given, at.world, records[place].event)):
                 doubts.append(f"{problem}: {why}")
             elif problem:
                 return _check(ok=False, detail=problem, measured="1 without a cause", seq=records[place].seq)
-        elif records[0].seq > inherited:
-            is_explored = isinstance(mark, v.PhaseCompleted) and mark.phase == "explore"
-            allowed = _BY_EXPLORERS if is_explored else _BY_PEOPLE
-            if stray := next((each for each in records if type(each.event) in learning - allowed), None):
+            is_explored = isinstance(mark := records[-1].event, v.PhaseCompleted) and mark.phase == "explore"
+            allowed = _BY_EXPLORERS if is_explored else _OF_TRAFFIC
+            others = (each for each in records if place < 0 and type(each.event) in learning - allowed)
+            if stray := next(others, None):
                 detail = f"this {v.tag_of(stray.event)} belongs to no phase that learns"
                 return _check(ok=False, detail=detail, measured="1 without a cause", seq=stray.seq)
         try:
@@ -93,9 +104,9 @@ def check_learned(reader: LogReader, given: CheckBasis) -> Check:
         except (KeyError, LogError):  # `check_replay` says so
             break
     if doubts:
-        measured = f"{len(doubts)} of {phases} phases otherwise"
+        measured = f"{len(doubts)} of {decided} decisions otherwise"
         return _check(ok=True, detail=doubts[0], measured=measured, doubt=True)
-    detail = f"{phases} phases wrote what the verdicts and replies before them lead to"
+    detail = f"{decided} phases and plans are what the verdicts and replies before them lead to"
     detail += f"; what it took from {begun.parent} is checked there" if begun else ""
     return _check(ok=True, detail=detail, measured=BOUND)
 
@@ -103,8 +114,8 @@ def check_learned(reader: LogReader, given: CheckBasis) -> Check:
 class _Recorded:
     """A run's world and state at one place of its log. Guidance is not asked: what it said is on record."""
 
-    def __init__(self, world: World) -> None:
-        self.world, self.state = world, State()
+    def __init__(self, world: World, served: Callable[[State, Sequence[v.Record]], list[Command]] | None) -> None:
+        self.world, self.served, self.state = world, served, State()
         self.last_plan: v.IterationPlanned | None = None
 
     async def guide(self, call: TypedCall, reply: type[Reply], /) -> tuple[Reply | None, str]:
@@ -146,22 +157,32 @@ def _unchecked(why: str) -> Check:
     return _check(ok=True, detail=f"unchecked: {why}", measured="nothing", doubt=True)
 
 
-def _otherwise(at: _Recorded, mark: v.PhaseCompleted, recorded: Sequence[v.Event]) -> tuple[str, int]:
-    """Return what a phase wrote otherwise than its command leads to, and its place; "" if nothing."""
-    where = f"{mark.phase} of iteration {mark.iteration}"
+def _otherwise(at: _Recorded, records: Sequence[v.Record]) -> tuple[str, int]:
+    """Return what a batch has otherwise than its commands lead to, and its place; ("", -1) if nothing decides it."""
+    first, mark = records[0], records[-1].event
+    where = f"{first.phase} of iteration {first.iteration}"
     try:
-        command = _driven(_command(at, mark))
-        made = [draft.event for draft in decide(at.world.setting, at.state, command)]
+        if isinstance(mark, v.PhaseCompleted) and mark.phase in (
+            {"snapshot"} if at.world.setting.is_served else _PHASES
+        ):
+            commands = [_driven(_command(at, mark))]
+        elif isinstance(first.event, v.QuestionPlanned | v.AnswerCarried) and is_planned_anywhere(at.world):
+            commands = [_asked(at, records)]
+        elif first.phase == "log":
+            commands = list(_curations(records))
+        else:
+            commands = at.served(at.state, records) if at.served else []
+        made = [draft.event for command in commands for draft in decide(at.world.setting, at.state, command)]
     except Exception as error:  # whatever a forged state may cause
-        if isinstance(error, MageError) and not isinstance(error, LogError):  # something is missing here
+        if isinstance(error, PrerequisiteError):
             raise
         return f"{where} cannot be decided again ({type(error).__name__}: {error})", 0
-    for place, (told, found) in enumerate(zip_longest(recorded, made)):
-        if told is None or found is None or not _is_same(told, found):
+    for place, (told, found) in enumerate(zip_longest((record.event for record in records), made) if commands else ()):
+        if told is None or found is None or told != as_recorded(found, told):
             what = v.tag_of(told) if told else f"no {v.tag_of(made[place])}"
-            also = f" ({_differing(told, found)})" if type(told) is type(found) else ""
-            return f"{where}: verdicts and replies do not lead to this {what}{also}", min(place, len(recorded) - 1)
-    return "", 0
+            also = f" ({differing(told, found)})" if told and type(told) is type(found) else ""
+            return f"{where}: verdicts and replies do not lead to this {what}{also}", min(place, len(records) - 1)
+    return "", 0 if commands else -1
 
 
 async def _command(at: _Recorded, mark: v.PhaseCompleted) -> Command:
@@ -179,6 +200,33 @@ async def _command(at: _Recorded, mark: v.PhaseCompleted) -> Command:
             return to_snapshot(at, k)
 
 
+def _asked(at: _Recorded, records: Sequence[v.Record]) -> PlanAnswers:
+    """Return the command that plans the questions of an iteration, all that it asks, or those of a comparison."""
+    k, phase = records[0].iteration, records[0].phase
+    match phase:
+        case "evaluate":
+            purposes = to_evaluate(at)
+        case "snapshot":
+            purposes = dict.fromkeys(at.world.setting.anchors, "anchor")
+        case _:
+            purposes = {each.event.question_id: each.event.purpose for each in records}  # type: ignore[attr-defined]
+    frozen = phase != "evaluate" or at.world.setting.reproves(k)
+    return PlanAnswers(k, phase, asked_of(at.world, at.state, purposes), frozen, donors={})
+
+
+def _curations(records: Sequence[v.Record]) -> Iterator[Curate]:
+    """Yield the commands by which people decided on what was learned."""
+    for record in records:
+        match event := record.event:
+            case v.MemoryQuarantined() | v.MemoryReleased():
+                action = _ACTIONS[type(event)]
+            case v.ProposalReviewed():
+                action = "approve" if event.verdict == "approved" else "reject"
+            case _:
+                continue
+        yield Curate(event.memory_id, action, event.reason, event.by, record.ordinal)
+
+
 def _driven(work: Coroutine[Any, Any, Command]) -> Command:
     """Return what work returns that waits for nothing, since all that it asks for is on record."""
     try:
@@ -189,15 +237,41 @@ def _driven(work: Coroutine[Any, Any, Command]) -> Command:
     raise TypeError("a recorded phase waited for something")
 
 
-def _is_same(told: v.Event, made: v.Event) -> bool:
-    if isinstance(told, v.MemoryAppended) and isinstance(made, v.MemoryAppended):
-        recorded = clear_vector(told.embedding, told.question, told.recognise, told.reasoning)
-        one, other = from_bytes(recorded), from_bytes(made.embedding)
-        is_near = one.shape == other.shape and bool(abs(one - other).max(initial=0) < _NEAR)
-        made = msgspec.structs.replace(made, embedding=told.embedding) if is_near else made
-    return told == made
+def as_recorded(made: v.Event, told: v.Event) -> v.Event:
+    """Return an event with the recorded numbers where it differs only in what two machines round differently."""
+    if type(told) is not type(made):
+        return made
+    match told:
+        case v.MemoryAppended() | v.MemoryProposed():
+            texts = (getattr(told, name, "") for name in ("question", "recognise", "reasoning"))
+            one, other = from_bytes(clear_vector(told.embedding, *texts)), from_bytes(made.embedding)  # type: ignore[attr-defined]
+            is_near = one.shape == other.shape and bool(abs(one - other).max(initial=0) < _NEAR)
+            return msgspec.structs.replace(made, embedding=told.embedding) if is_near else made
+        case v.QuestionPlanned() | v.ProposalSettled():
+            near = {name: getattr(told, name) for name in told.__struct_fields__}
+            return msgspec.structs.replace(
+                made, **{name: value for name, value in near.items() if _is_near(value, getattr(made, name))}
+            )
+    return made
 
 
-def _differing(told: v.Event, made: v.Event) -> str:
+def _is_near(one: Any, other: Any) -> bool:
+    match one:
+        case float():
+            return bool(abs(one - other) < _NEAR)
+        case tuple():
+            return len(one) == len(other) and all(map(_is_near, one, other))
+        case v.Retrieved() | v.AnchorTrial():
+            return all(_is_near(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
+    return bool(one == other)
+
+
+def is_planned_anywhere(world: World) -> bool:
+    """Return whether questions are planned the same on any machine: only an embedder that counts words gives the same
+    vectors anywhere, at no cost."""
+    return world.embedder.name == "hash" and not is_sequential(world.benchmark)
+
+
+def differing(told: v.Event, made: v.Event) -> str:
     fields = (name for name in told.__struct_fields__ if getattr(told, name) != getattr(made, name))
     return ", ".join(fields)

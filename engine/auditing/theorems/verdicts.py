@@ -22,6 +22,7 @@ import msgspec
 
 from mage_es.engine.agents.learner import plan_answers
 from mage_es.engine.askings.reasking import names_again, replies_of
+from mage_es.engine.auditing.theorems.learned import as_recorded, differing, is_planned_anywhere
 from mage_es.engine.auditing.theorems.reasked import NAME as ASKED_AGAIN
 from mage_es.engine.auditing.theorems.reasked import AskedTogether, asked_together
 from mage_es.engine.auditing.theorems.recount import BOUND, CheckBasis, Recount
@@ -38,7 +39,6 @@ from mage_es.engine.run.questions import changes, stored_questions
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.check import Check
-from mage_es.engine.seams.environment import is_sequential
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogDamaged, LogError, PrerequisiteError, UsageError
 from mage_es.events.facts.private import ERASED
@@ -47,8 +47,6 @@ from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
 NAME, SCORER = "verdicts", "scorer"
-_NEAR = 1e-4
-"""The most by which a cosine may differ between machines."""
 _CHOSEN_THERE = "which memories it shows was not chosen again"
 
 
@@ -199,7 +197,7 @@ def _exam(record: ExamRecord, events: Sequence[v.Record], state: State, given: C
     if record.closed:
         problem = recount.unsettled() or recount.miscounted(record.closed, families_of(world) if world else None)
         check = recount.check(name, problem or _misrejudged(record, recount, given), 0)
-        is_told = not check.ok or check.doubt or world is None or _is_planned_anywhere(world)
+        is_told = not check.ok or check.doubt or world is None or is_planned_anywhere(world)
         return check if is_told else msgspec.structs.replace(check, detail=f"{check.detail}; {_CHOSEN_THERE}")
     return recount.check(name, "", 0)
 
@@ -232,7 +230,7 @@ def _misasked(record: ExamRecord, plans: Sequence[v.QuestionPlanned], state: Sta
     if opened.asked > len(world.setting.held_out) or names != sorted(held_out_sample(world.setting, opened.asked)):
         return f"it did not ask the {opened.asked} held-out questions that the seed chooses"
     # The route depends on right answers.
-    if not (_is_planned_anywhere(world) and world.has_gold and given.is_release):
+    if not (is_planned_anywhere(world) and world.has_gold and given.is_release):
         return ""
     ledger, state.ledger = state.ledger, Ledger()  # an exam's own account starts at zero
     try:
@@ -242,25 +240,8 @@ def _misasked(record: ExamRecord, plans: Sequence[v.QuestionPlanned], state: Sta
     recorded = {plan.question_id: plan for plan in plans}
     for draft in drafts:
         made = draft.event
-        if isinstance(made, v.QuestionPlanned) and (told := _otherwise(recorded[made.question_id], made)):
-            return f"{made.question_id}: its plan is not what its state makes: {told}"
+        if isinstance(made, v.QuestionPlanned):
+            told = recorded[made.question_id]
+            if wrong := differing(told, as_recorded(made, told)):
+                return f"{made.question_id}: its plan is not what its state makes: {wrong}"
     return ""
-
-
-def _is_planned_anywhere(world: World) -> bool:
-    """Return whether an exam is planned the same on any machine: only an embedder that counts words gives the same
-    vectors anywhere, at no cost."""
-    return world.embedder.name == "hash" and not is_sequential(world.benchmark)
-
-
-def _otherwise(recorded: v.QuestionPlanned, made: v.QuestionPlanned) -> str:
-    """Return the fields in which two plans differ, apart from cosines that two machines round differently."""
-    near = len(recorded.memories) == len(made.memories) and all(
-        one.memory_id == other.memory_id
-        and one.answer_of == other.answer_of
-        and abs(one.similarity - other.similarity) < _NEAR
-        for one, other in zip(recorded.memories, made.memories, strict=True)
-    )
-    made = msgspec.structs.replace(made, memories=recorded.memories if near else made.memories)
-    fields = (name for name in made.__struct_fields__ if getattr(made, name) != getattr(recorded, name))
-    return ", ".join(fields)

@@ -158,7 +158,11 @@ def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list
                 f"it, send it with a new one: the latest counts."
             )
         return [draft_of(command.earlier)]
-    event = msgspec.structs.replace(event, trust=command.trust)
+    return proposing(setting, state, command, msgspec.structs.replace(event, trust=command.trust))
+
+
+def proposing(setting: Setting, state: State, command: GiveFeedback, event: FeedbackGiven) -> list[Draft]:
+    """Return feedback with the memory that it proposes. Raises `UsageError` if a demonstration names another question."""
     if event.kind != "demonstration":
         return [draft_of(event)]
     _require_same_question(event.text, command.question)

@@ -218,7 +218,8 @@ def test_what_the_guard_refuses_is_in_no_prompt_and_takes_no_other_key_with_it(l
     assert quarantined.by == "guard" and answers[quarantined.memory_id] == "99"
     given, taken = [each for each in reader.of(v.BanditUpdated) if each.question_id.startswith("inf-")]
     assert (taken.alpha_after, taken.beta_after) == (given.alpha_before, given.beta_before)
-    assert not [check for check in verify(live.run).checks if not check.ok]
+    with refusing(first=1):
+        assert not [check for check in verify(live.run).checks if not check.ok]
 
 
 @contextmanager

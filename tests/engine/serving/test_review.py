@@ -21,7 +21,6 @@ from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.served.tenants import Key, KeyRing
-from mage_es.engine.serving.checks import check_proposals
 from mage_es.engine.serving.door import Door
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.mcp import called, shown_by
@@ -32,6 +31,7 @@ from mage_es.engine.upkeep.review import review
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
+from tests.engine.auditing.theorems.test_learned import learned_in
 from tests.engine.conftest import begin
 from tests.engine.forgery import after, forged, instead
 from tests.engine.serving.behind import PATIENCE_S, serving
@@ -133,8 +133,8 @@ def test_only_a_key_that_curates_decides_and_never_on_what_it_proposed_itself(cl
     assert (reviewed.by, reviewed.reason, reviewed.verdict) == ("boss", "read", "approved")
     [refused] = review(clients.live.run).refused
     assert (refused.memory_id, refused.key, refused.question, refused.why) == (own, "boss", QUESTION, "read")
-    [check] = check_proposals(LogReader(clients.live.run.log_path))
-    assert check.ok and "proposals: 1 approved, 1 rejected;" in check.detail, "what became of each, and none twice"
+    check = learned_in(clients.live.run.log_path)
+    assert check.ok and not check.doubt, check.detail
 
 
 def test_what_a_key_takes_out_of_use_and_brings_back_is_on_record_under_its_name(clients: Clients) -> None:
@@ -247,8 +247,8 @@ def test_anchors_that_saw_a_text_and_lost_nothing_let_it_pass_without_a_person(t
     for each in verdicts["published"]:
         near = [trial for trial in each.trials if trial.is_shown and trial.similarity >= each.floor > 0]
         assert len(near) >= LEAST
-    [check] = check_proposals(LogReader(live.run.log_path))
-    assert check.ok and f"{len(verdicts['published'])} published" in check.detail
+    check = learned_in(live.run.log_path)
+    assert check.ok and not check.doubt, check.detail
 
     # A log that says so where it was not so is found out.
     def unseen(event: v.Event) -> v.Event:
@@ -277,16 +277,24 @@ def test_anchors_that_saw_a_text_and_lost_nothing_let_it_pass_without_a_person(t
 
     *_, memory = filter(is_published, LogReader(live.run.log_path).of(v.MemoryAppended))
     other = msgspec.structs.replace(memory, memory_id="f" * 32, reasoning=PLANTED, phase="update")
+
+    def untried(event: v.Event) -> v.Event:
+        assert isinstance(event, v.ProposalSettled)
+        return msgspec.structs.replace(event, trials=())
+
     changes = {
-        "is not what a client proposed": instead(v.MemoryAppended, nearer, is_published),
-        f"the memory {other.memory_id} is not what": after(v.MemoryAppended, other, which=is_published),
-        "was not asked with": instead(v.QuestionPlanned, unseen, is_shown),
-        "no person had approved it": instead(v.ProposalSettled, passed, is_waiting),
+        "memory.appended (embedding)": instead(v.MemoryAppended, nearer, is_published),
+        "memory.appended (memory_id": after(v.MemoryAppended, other, which=is_published),
+        "question.planned (memories": instead(v.QuestionPlanned, unseen, is_shown),
+        "proposal.settled (verdict, reason)": instead(v.ProposalSettled, passed, is_waiting),
+        "proposal.settled (trials)": instead(
+            v.ProposalSettled, untried, lambda event: event == verdicts["published"][0]
+        ),
     }
     for place, (told, change) in enumerate(changes.items()):
         forged(live.run.log_path, tmp_path / str(place), change)
-        [check] = check_proposals(LogReader(tmp_path / str(place)))
-        assert not check.ok and told in check.detail and check.seq
+        check = learned_in(tmp_path / str(place))
+        assert not check.ok and told in check.detail and check.seq, (told, check.detail)
 
 
 def test_what_the_leak_guard_refused_is_listed_and_asking_for_it_says_so(clients: Clients) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,17 +13,20 @@ from mage_es.engine.auditing.theorems.learned import NAME, check_learned
 from mage_es.engine.auditing.theorems.verdicts import basis_at, basis_of
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.rules.new_memories import memory_id
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.check import Check
-from mage_es.events.log import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
+    Draft,
     Event,
     GuardDecided,
     IterationPlanned,
     MasteryUpdated,
     MemoryAppended,
+    MemoryReleased,
     ModelCalled,
+    QuestionPlanned,
     RunStarted,
     SkillCreated,
 )
@@ -87,8 +91,47 @@ def test_another_release_may_have_learned_otherwise_which_is_a_doubt(evolved_onc
     assert check.ok and check.doubt and "another release" in check.detail
 
 
+def other_memories(planned: QuestionPlanned) -> QuestionPlanned:
+    return msgspec.structs.replace(planned, memories=planned.memories[1:])
+
+
+@pytest.mark.parametrize("purpose", ["fresh", "anchor"])
+def test_a_question_that_was_shown_other_memories_than_its_state_gives_is_found(
+    purpose: str, evolved_once: Run, tmp_path: Path
+) -> None:
+    def has_some(event: Event) -> bool:
+        return isinstance(event, QuestionPlanned) and event.purpose == purpose and len(event.memories) > 1
+
+    check = checked(evolved_once, tmp_path, instead(QuestionPlanned, other_memories, has_some))
+    assert not check.ok and "do not lead to this question.planned (memories)" in check.detail and check.seq
+
+
+@pytest.mark.parametrize("purpose", ["fresh", "anchor"])
+def test_a_question_that_the_iteration_should_have_asked_is_found(
+    purpose: str, evolved_once: Run, tmp_path: Path
+) -> None:
+    plans = LogReader(evolved_once.log_path).records({QuestionPlanned})
+    left_out = next(each.seq for each in plans if each.event.purpose == purpose)  # type: ignore[attr-defined]
+    check = checked(evolved_once, tmp_path, lambda record: [record.event] if record.seq != left_out else [])
+    assert not check.ok and "do not lead to this question.planned (" in check.detail and check.seq
+
+
+def test_a_memory_that_nobody_took_out_of_use_cannot_be_brought_back(evolved_once: Run, tmp_path: Path) -> None:
+    name = next(LogReader(evolved_once.log_path).of(MemoryAppended)).memory_id
+    shutil.copytree(evolved_once.log_path, tmp_path / "log")
+    with Log.open(tmp_path / "log", clock=clock) as log:
+        released = MemoryReleased(memory_id=name, reason="useful", by="mallory")
+        log.append([Draft(event=released, iteration=1, phase="log", ordinal=1)])
+    check = learned_in(tmp_path / "log")
+    assert not check.ok and "is not in quarantine, it is active" in check.detail and check.seq
+
+
 def checked(run: Run, folder: Path, change: Change) -> Check:
     forged(run.log_path, folder / "log", change)
-    reader = LogReader(folder / "log")
+    return learned_in(folder / "log")
+
+
+def learned_in(log: Path) -> Check:
+    reader = LogReader(log)
     started = first_event(reader)
     return check_learned(reader, basis_at(basis_of(reader, data_dir=None, benchmark=None), started))

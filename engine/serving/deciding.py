@@ -1,0 +1,136 @@
+"""What a served run learned, decided again: what a client said and what it proposes, and what each publish wrote.
+
+Rules
+    - A key speaks about its own inferences and sessions, with values that there can be, and proposes only what its
+      demonstration says. Whether it really said so must be believed.
+    - Rewards, memories and verdicts of a publish are decided by the functions that publish, on the log before them. So
+      no text that a client proposed comes into use unless anchors that saw it, or a person, approved it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from mage_es.engine.commands import Command, RecordFacts
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.world import World
+from mage_es.engine.seams.benchmark import extract_of
+from mage_es.engine.serving.publish import published_again, settling
+from mage_es.engine.serving.rules.feedback import (
+    Feedback,
+    GiveFeedback,
+    draft_of,
+    feedback_event,
+    proposing,
+)
+from mage_es.engine.serving.rules.publishing import decide_settling
+from mage_es.events import vocabulary as v
+from mage_es.events.log import LogReader
+from mage_es.projections.fold import State, fold
+
+_SETTLING = (v.BanditUpdated, v.MemoryQuarantined, v.ProposalSettled)
+
+
+class Deciding:
+    """Returns the commands by which a batch of a served run's log was decided, on the state before it. It is called
+    with each batch in order."""
+
+    def __init__(self, world: World, reader: LogReader) -> None:
+        self._world, self._reader = world, reader
+        words = list(reader.of(v.FeedbackGiven, since=last_inherited(reader) + 1))
+        self._about = {*(word.inference for word in words), *((word.key, word.session) for word in words)}
+        self._opened, self._sessions = dict[str, v.InferenceOpened](), set[tuple[str, str]]()
+        self._learn, self._before = "off", State()
+        self._rewarded: Sequence[v.BanditUpdated] | None = None
+        """What the UPDATE of the open iteration gave; None if nothing is to be settled."""
+
+    def __call__(self, state: State, records: Sequence[v.Record]) -> list[Command]:
+        first, mark = records[0], records[-1]
+        match mark.event:
+            case v.PhaseCompleted(phase="update"):
+                self._rewarded = [each.event for each in records if isinstance(each.event, v.BanditUpdated)]
+                return [RecordFacts(published_again(self._world.setting, state, self._reader, records))]
+            case v.IterationClosed():
+                closed = v.Draft(event=mark.event, iteration=mark.iteration, phase=mark.phase)
+                return [RecordFacts([*self._settled(state, records), closed])] if self._rewarded is not None else []
+        if isinstance(first.event, _SETTLING) and first.phase == "serve":
+            return [RecordFacts(list(self._settled(state, records)))]
+        if isinstance(first.event, v.FeedbackGiven):
+            return [RecordFacts(list(self._said(state, first.event, records)))]
+        for record in records:
+            self._heard(record.event)
+        return []
+
+    def _heard(self, event: v.Event) -> None:
+        match event:
+            case v.ServingStarted():
+                self._learn = event.learn
+            case v.InferenceOpened():
+                if event.inference in self._about:
+                    self._opened[event.inference] = event
+                if (event.key, event.session) in self._about:
+                    self._sessions.add((event.key, event.session))
+
+    def _settled(self, state: State, records: Sequence[v.Record]) -> Sequence[v.Draft]:
+        rewarded, self._rewarded = self._rewarded or (), None
+
+        def before() -> State:
+            until = self._reader.last(v.IterationClosed, until=records[0].seq - 1)
+            self._before = fold(self._reader, until=until, state=self._before)
+            return self._before
+
+        return decide_settling(state, settling(self._world, state, before, records[0].iteration, rewarded))
+
+    def _said(self, state: State, told: v.FeedbackGiven, records: Sequence[v.Record]) -> Iterator[v.Draft]:
+        """Yield feedback as it may be recorded, and what it proposes; nothing if it may not be."""
+        about = self._opened.get(told.inference)
+        is_own = (about.key, about.session) == (told.key, told.session) if about else not told.inference
+        if self._learn == "off" or not is_own or (told.key, told.session) not in self._sessions:
+            return
+        said = _feedback(told)
+        event = msgspec.structs.replace(
+            feedback_event(said, key=told.key, session=told.session),
+            feedback=told.feedback,
+            trust=told.trust if self._learn == "propose" else "none",
+        )
+        proposed = next((each.event for each in records if isinstance(each.event, v.MemoryProposed)), None)
+        if proposed is None or about is None:
+            yield draft_of(msgspec.structs.replace(event, unused=told.unused))
+            return
+        # Without its text on record, the question is the one that the server knew then.
+        question = "" if about.question_cut or about.shape == "search" else about.question
+        question = question or proposed.question
+        answer = msgspec.json.decode(told.text)["answer"]
+        command = GiveFeedback(
+            said,
+            told.key,
+            event.trust,
+            told.session,
+            question=question,
+            vector=self._world.embedder.encode([question])[0],
+            task_type=about.task_type or proposed.task_type,
+            extracted="" if proposed.answer == answer.strip() else extract_of(self._world.benchmark)(answer),
+        )
+        yield from proposing(self._world.setting, state, command, event)
+
+
+def _feedback(told: v.FeedbackGiven) -> Feedback:
+    """Return what a client may have sent; under which idempotency key, the log cannot tell."""
+    value: Any = told.text
+    match told.kind:
+        case "bool":
+            value = bool(told.value_micro)
+        case "float":
+            value = told.value_micro / v.MICRO
+        case "demonstration":
+            parts = msgspec.json.decode(told.text)
+            value = parts if parts.keys() != {"answer"} else parts["answer"]
+    return Feedback(
+        metric=told.metric,
+        value=value,
+        idempotency_key="unknown",
+        inference_id=told.inference,
+        session_id="" if told.inference else told.session,
+        kind="demonstration" if told.kind == "demonstration" and isinstance(value, str) else "",
+    )

@@ -1,0 +1,109 @@
+"""What clients said, and what a publish made of it, is decided again: a forger who adds to it is found out."""
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.served.notes import NoteBounds
+from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.publish import publish
+from mage_es.engine.serving.rules.feedback import Feedback
+from mage_es.events import vocabulary as v
+from mage_es.events.log import LogReader
+from tests.engine.auditing.theorems.test_learned import learned_in
+from tests.engine.forgery import Change, after, forged, instead
+from tests.engine.serving.talking import said
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def published(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A served run whose two keys gave scores and demonstrations, which were published."""
+    path = tmp_path_factory.mktemp("published") / "runs" / evolved_once.id
+    run = Run(evolved_once.id, shutil.copytree(evolved_once.path, path))
+    live = LiveRun.open(run, learn="propose", holdback=0.0, bounds=NoteBounds(layout="turns"))
+    questions = list(live.world.questions.values())[:8]
+    for place, question in enumerate(questions):
+        prepared = live.prepare(said(question.question), "chat", key="ab"[place % 2])
+        live.submit(prepared).result()
+        for value in (True, {"answer": question.gold}):
+            about = Feedback(
+                metric="good",
+                value=value,
+                idempotency_key=f"{place}{type(value)}",
+                inference_id=prepared.opened.inference,
+            )
+            asyncio.run(live.give_feedback(about, key=prepared.opened.key))
+    live.close()
+    publish(live.run)
+    return live.run
+
+
+def changed(**values: object) -> Callable[[v.Event], v.Event]:
+    return lambda event: msgspec.structs.replace(event, **values)
+
+
+def rewarded(event: v.Event) -> v.Event:
+    assert isinstance(event, v.BanditUpdated)
+    return msgspec.structs.replace(event, reward_micro=v.MICRO, alpha_after=event.alpha_after + v.MICRO)
+
+
+def is_live(event: v.Event) -> bool:
+    return isinstance(event, v.BanditUpdated) and event.question_id.startswith("inf-")
+
+
+def is_score(event: v.Event) -> bool:
+    return isinstance(event, v.FeedbackGiven) and event.kind == "bool"
+
+
+def test_all_that_clients_said_and_a_publish_made_of_it_follows_from_the_record(published: Run) -> None:
+    assert any(map(is_live, LogReader(published.log_path).of(v.BanditUpdated))), "rewards are among it"
+    check = learned_in(published.log_path)
+    assert check.ok and not check.doubt, check.detail
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (instead(v.BanditUpdated, rewarded, is_live), "bandit.updated (reward_micro"),
+        (instead(v.FeedbackGiven, changed(key="c"), is_score), "this feedback.given"),
+        (instead(v.FeedbackGiven, changed(inference="inf-1-900"), is_score), "this feedback.given"),
+        (instead(v.FeedbackGiven, changed(value_micro=9 * v.MICRO), is_score), "this feedback.given (value_micro)"),
+        (instead(v.MemoryProposed, changed(reasoning="Say 14.")), "this memory.proposed (reasoning)"),
+        (instead(v.MemoryProposed, changed(embedding=bytes(8))), "this memory.proposed (embedding)"),
+        (instead(v.ServingStarted, changed(learn="log")), "this feedback.given (trust)"),
+        (instead(v.ProposalSettled, changed(trials=())), "this proposal.settled (trials)"),
+    ],
+)
+def test_what_no_client_said_and_no_anchor_showed_is_found(
+    change: Change, words: str, published: Run, tmp_path: Path
+) -> None:
+    forged(published.log_path, tmp_path / "log", change)
+    check = learned_in(tmp_path / "log")
+    assert not check.ok and words in check.detail and check.seq, check.detail
+
+
+def test_a_skill_beside_what_clients_said_and_a_memory_brought_back_unasked_are_found(
+    published: Run, tmp_path: Path
+) -> None:
+    reader = LogReader(published.log_path)
+    waiting = next(reader.of(v.ProposalSettled)).memory_id
+    released = v.MemoryReleased(memory_id=waiting, reason="fine", by="carol")
+    skill = msgspec.structs.replace(next(reader.of(v.SkillCreated)), skill="other", description="Say 14.")
+    own = last_inherited(reader)
+    for place, (sort, event) in enumerate(((v.FeedbackGiven, skill), (v.IterationClosed, released))):
+        added = after(sort, event)
+        forged(
+            published.log_path,
+            tmp_path / str(place),
+            lambda record, added=added: added(record) if record.seq > own else record.event,  # type: ignore[misc]
+        )
+        check = learned_in(tmp_path / str(place))
+        assert not check.ok and v.tag_of(event) in check.detail and check.seq, check.detail

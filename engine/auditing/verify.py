@@ -26,7 +26,7 @@ from mage_es.engine.auditing.theorems.oddities import check_oddities
 from mage_es.engine.auditing.theorems.origins import check_origins
 from mage_es.engine.auditing.theorems.own import check_own
 from mage_es.engine.auditing.theorems.paraphrases import check_paraphrases
-from mage_es.engine.auditing.theorems.parent import check_parent, check_past
+from mage_es.engine.auditing.theorems.parent import check_parent, check_past, check_taken
 from mage_es.engine.auditing.theorems.ratchet import check_ratchet
 from mage_es.engine.auditing.theorems.reasked import check_reasked
 from mage_es.engine.auditing.theorems.recount import RebuiltCall
@@ -164,6 +164,7 @@ def _theorems(
         basis = msgspec.structs.replace(basis_of(reader, data_dir=data_dir, benchmark=benchmark), rebuilt=rebuilt)
         yield from _each(check_settings, reader, started, basis_at(basis, started))
         yield from _each(check_learned, reader, basis_at(basis, started))
+        yield from _each(check_taken, reader, basis_at(basis, started))
         yield from _each(check_scorer, reader, basis)
         yield from _each(check_verdicts, run, reader, basis)
         yield from _each(check_paraphrases, reader, basis)

@@ -82,19 +82,19 @@ def check_learned(reader: LogReader, given: CheckBasis) -> Check:
         return _unchecked(str(missing))
     for _, commit in groupby(reader.records(), key=lambda record: record.commit):
         records = list(commit)  # what is decided together is written in one batch, a phase with its mark at the end
-        if records[0].seq > inherited:
+        if own := [record for record in records if record.seq > inherited]:  # the first batch has both
             try:
-                problem, place = _otherwise(at, records)
+                problem, place = _otherwise(at, own)
             except MageError as missing:
                 return _unchecked(str(missing))
             decided += place >= 0
-            if problem and (why := _excuse(given, at.world, records[place].event)):
+            if problem and (why := _excuse(given, at.world, own[place].event)):
                 doubts.append(f"{problem}: {why}")
             elif problem:
-                return _check(ok=False, detail=problem, measured="1 without a cause", seq=records[place].seq)
-            is_explored = isinstance(mark := records[-1].event, v.PhaseCompleted) and mark.phase == "explore"
+                return _check(ok=False, detail=problem, measured="1 without a cause", seq=own[place].seq)
+            is_explored = isinstance(mark := own[-1].event, v.PhaseCompleted) and mark.phase == "explore"
             allowed = _BY_EXPLORERS if is_explored else _OF_TRAFFIC
-            others = (each for each in records if place < 0 and type(each.event) in learning - allowed)
+            others = (each for each in own if place < 0 and type(each.event) in learning - allowed)
             if stray := next(others, None):
                 detail = f"this {v.tag_of(stray.event)} belongs to no phase that learns"
                 return _check(ok=False, detail=detail, measured="1 without a cause", seq=stray.seq)

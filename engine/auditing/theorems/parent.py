@@ -1,20 +1,32 @@
 """What a run inherited is what its parent has, if the parent is available: compared by the head of its log, which
-vouches for every event, or after a merge memory by memory."""
+vouches for every event, or after a merge memory by memory.
 
-from collections.abc import Iterator
+Without its parents a merged run shows less: that each memory is one that a `run.merged` names, and so on probation, and
+that cases are about the run's questions, with their right answers and their vectors. What else is in a memory must be
+believed, or compared."""
 
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from mage_es.engine.auditing.theorems.learned import as_recorded, is_planned_anywhere
 from mage_es.engine.auditing.theorems.log import problems_of
+from mage_es.engine.auditing.theorems.recount import CheckBasis
+from mage_es.engine.rules.new_memories import CASE
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance, is_merged, last_inherited, not_inherited, taken_types
+from mage_es.engine.run.world import World
 from mage_es.engine.seams.check import Check
+from mage_es.engine.seams.embedder import to_bytes
 from mage_es.events.care import verify_log
 from mage_es.events.disk.documents import Head, Past
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended, RunInherited, RunMerged
 from mage_es.projections.fold import fold
+from mage_es.projections.memory import MemoryRow
 
-NAME, PAST = "parent", "past"
+NAME, PAST, MERGED = "parent", "past", "merged"
 BOUND = "all equal"
 
 
@@ -78,12 +90,62 @@ def _check_merged(reader: LogReader, begun: RunInherited, parent: Run) -> Check:
     if wrong:
         detail = f"{wrong[0]} was learned by {parent.id} and is not told, or told and not learned"
         return Check(name=NAME, ok=False, detail=detail, measured=f"{len(wrong)} differ", bound=BOUND, seq=2)
-    # An id is the hash of what a memory says, which `growth` checks; so the same ids are the same words.
-    own = {event.memory_id for event in reader.of(MemoryAppended, until=until)}
-    if gone := sorted({*mark.memory_ids} - own):
-        detail = f"{gone[0]} of {parent.id} is not there, though it was taken"
+    # What both parents had may be the other's account of it.
+    others = {name for other in reader.of(RunMerged, until=until) if other != mark for name in other.memory_ids}
+    own = {row.memory_id: row for row in fold(reader, until=until).memory.rows()}
+    names = sorted({*mark.memory_ids} - others)
+    if gone := [name for name in names if name not in own or _account(own[name]) != _account(theirs[name])]:
+        detail = f"{gone[0]} of {parent.id} is not there as it was, though it was taken"
         return Check(name=NAME, ok=False, detail=detail, measured=f"{len(gone)} differ", bound=BOUND, seq=2)
     detail = (
         f"{len(mark.memory_ids)} memories are those of {parent.id} up to event {mark.seq}, {len(left)} were left out"
     )
     return Check(name=NAME, ok=True, detail=detail, measured=f"{len(mark.memory_ids)} equal", bound=BOUND)
+
+
+def _account(row: MemoryRow) -> MemoryRow:
+    """Return what a memory says, without what a merge decides anew."""
+    return msgspec.structs.replace(row, question_id="", status="active", superseded_by="", met=1)
+
+
+def check_taken(reader: LogReader, given: CheckBasis) -> Iterator[Check]:
+    """Yield, for a merged run, whether its memories are those that it says it took."""
+    begun, until = inheritance(reader), last_inherited(reader)
+    if begun is None or not is_merged(begun):
+        return
+    marks = list(reader.of(RunMerged, until=until))
+    named = {name for mark in marks for name in mark.memory_ids}
+    memories = dict(reader.numbered(MemoryAppended, since=1, until=until))
+    seq, problem = 2, ""
+    if missing := sorted(named - {event.memory_id for event in memories.values()}):
+        problem = f"{missing[0]} was taken, and is not there"
+    for place, event in memories.items():
+        if not problem and event.memory_id not in named:
+            seq, problem = place, f"{event.memory_id} is of none of the runs, so it is on no probation"
+    if not problem and given.world and given.world.has_gold:
+        seq, problem = next(_astray(given.world, memories), (0, ""))
+    detail = problem or f"{len(memories)} memories are named by {len(marks)} runs; --parent compares them word for word"
+    yield Check(
+        name=MERGED, ok=not problem, detail=detail, measured="1 astray" if problem else BOUND, bound=BOUND, seq=seq
+    )
+
+
+def _astray(world: World, memories: Mapping[int, MemoryAppended]) -> Iterator[tuple[int, str]]:
+    """Yield the first case that is not about a question of the run, with its right answer and its vector."""
+    cases = {seq: event for seq, event in memories.items() if _is_case(event)}
+    for seq, event in cases.items():
+        question = world.questions.get(event.question_id)
+        if question is None or (
+            event.kind == CASE and (event.question, event.answer) != (question.question, question.gold)
+        ):
+            yield seq, f"{event.memory_id} is not about {event.question_id} as the run has it, with its right answer"
+    if is_planned_anywhere(world) and cases:
+        vectors = world.embedder.encode([event.question for event in cases.values()])
+        for (seq, event), vector in zip(cases.items(), vectors, strict=True):
+            made = msgspec.structs.replace(event, embedding=to_bytes(vector))
+            if as_recorded(made, event) != event:
+                yield seq, f"{event.memory_id} has not the vector of its question"
+
+
+def _is_case(memory: MemoryAppended) -> bool:
+    return memory.phase != "serve" and (memory.outcome == "success_memory" or memory.kind == CASE)

@@ -162,7 +162,7 @@ def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list
 
 
 def proposing(setting: Setting, state: State, command: GiveFeedback, event: FeedbackGiven) -> list[Draft]:
-    """Return feedback with the memory that it proposes. Raises `UsageError` if a demonstration names another question."""
+    """Return feedback with the memory that it proposes. Raises `UsageError` for one about another question."""
     if event.kind != "demonstration":
         return [draft_of(event)]
     _require_same_question(event.text, command.question)

@@ -328,6 +328,40 @@ def test_a_memory_that_a_merge_left_out_in_silence_is_missed(
     [check] = [each for each in verify(run, parent=parent).checks if each.name == "parent"]
     assert not check.ok and "is not told" in check.detail
     assert last_inherited(LogReader(run.log_path)) == last_inherited(LogReader(merged.log_path))
+    [check] = [each for each in verify(run).checks if each.name == "merged"]
+    assert not check.ok and "is of none of the runs, so it is on no probation" in check.detail
+
+
+def is_case(event: v.Event) -> bool:
+    return isinstance(event, v.MemoryAppended) and event.kind == "case"
+
+
+@pytest.mark.parametrize(
+    ("values", "words", "is_seen_alone"),
+    [
+        ({"embedding": bytes(4 * 512)}, "has not the vector of its question", True),
+        ({"question_id": "another"}, "as the run has it, with its right answer", True),
+        ({"wrong_answer": "14"}, "is not there as it was", False),
+    ],
+)
+def test_a_memory_that_was_changed_on_the_way_is_found(
+    values: dict[str, object],
+    words: str,
+    is_seen_alone: bool,
+    halves: tuple[Run, Run],
+    merged: Run,
+    tmp_path: Path,
+) -> None:
+    run = copied(merged, tmp_path)
+    shutil.rmtree(run.log_path)
+    name = next(event.memory_id for event in LogReader(merged.log_path).of(v.MemoryAppended) if is_case(event))
+    changed = instead(v.MemoryAppended, lambda event: msgspec.structs.replace(event, **values), is_case)
+    forged(merged.log_path, run.log_path, changed)
+    marks = {mark.parent: mark.memory_ids for mark in LogReader(merged.log_path).of(v.RunMerged)}
+    parent = next(half for half in halves if name in marks[half.id])
+    for checks in (verify(run, parent=parent).checks, verify(run).checks if is_seen_alone else ()):
+        told = [each.detail for each in checks if not each.ok and each.name in ("parent", "merged")]
+        assert any(words in detail for detail in told) or not checks, told
 
 
 @pytest.mark.parametrize(

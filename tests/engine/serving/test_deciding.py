@@ -52,7 +52,7 @@ def changed(**values: object) -> Callable[[v.Event], v.Event]:
 
 def rewarded(event: v.Event) -> v.Event:
     assert isinstance(event, v.BanditUpdated)
-    return msgspec.structs.replace(event, reward_micro=v.MICRO, alpha_after=event.alpha_after + v.MICRO)
+    return msgspec.structs.replace(event, beta_after=event.beta_after + v.MICRO)
 
 
 def is_live(event: v.Event) -> bool:
@@ -72,7 +72,7 @@ def test_all_that_clients_said_and_a_publish_made_of_it_follows_from_the_record(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (instead(v.BanditUpdated, rewarded, is_live), "bandit.updated (reward_micro"),
+        (instead(v.BanditUpdated, rewarded, is_live), "bandit.updated (beta_after"),
         (instead(v.FeedbackGiven, changed(key="c"), is_score), "this feedback.given"),
         (instead(v.FeedbackGiven, changed(inference="inf-1-900"), is_score), "this feedback.given"),
         (instead(v.FeedbackGiven, changed(value_micro=9 * v.MICRO), is_score), "this feedback.given (value_micro)"),

@@ -282,6 +282,9 @@ def test_anchors_that_saw_a_text_and_lost_nothing_let_it_pass_without_a_person(t
         assert isinstance(event, v.ProposalSettled)
         return msgspec.structs.replace(event, trials=())
 
+    def is_first(event: v.Event) -> bool:
+        return event == verdicts["published"][0]
+
     changes = {
         "memory.appended (embedding)": instead(v.MemoryAppended, nearer, is_published),
         "memory.appended (memory_id": after(v.MemoryAppended, other, which=is_published),

@@ -92,8 +92,7 @@ class PlanAnswers(NamedTuple):
     """Choose arms and bundles for questions, all on the current state. `frozen` bandits learn nothing and draw nothing.
     The controls of an exam (rules/controls.py): `donors` gives a question the memories that another one would have
     retrieved; `answers` maps a memory's id to that of the memory whose answer it shows, "" to leave it out; with
-    `is_bare` nothing learned is shown. `client` is the key that asks, or "": it sees what it gave itself.
-    `apart` are cases that are shown to none of these questions."""
+    `is_bare` nothing learned is shown. `client` is the key that asks, or "": it sees what it gave itself."""
 
     iteration: int
     phase: v.Phase
@@ -103,7 +102,6 @@ class PlanAnswers(NamedTuple):
     answers: Mapping[str, str] = {}
     is_bare: bool = False
     client: str = ""
-    apart: frozenset[str] = frozenset()
 
 
 class Call(NamedTuple):

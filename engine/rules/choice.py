@@ -186,8 +186,7 @@ class Choosing:
         return [name for name, arm in ROUTING_ARMS.items() if there[arm.needs]]
 
     def _from_donor(self, arm: str, donor: Asked, own: Given, recipe: RetrievalRecipeAuthored | None) -> Given:
-        query = self._query(donor)
-        query = query._replace(apart=query.apart | own.bundle.ids)
+        query = self._query(donor)._replace(apart=own.bundle.ids)
         candidates = Candidates(query, self._state.memory, self._terms_of(donor))
         return self._given(arm, donor, self._state.graph.skill_for_task(donor.task_type), recipe, candidates)
 
@@ -248,7 +247,7 @@ class Choosing:
 
     def _query(self, asked: Asked) -> Query:
         query = query_of(self._setting, self._state, asked.question, asked.task_type, asked.vector)
-        query = query._replace(client=self._command.client, apart=self._command.apart)
+        query = query._replace(client=self._command.client)
         return query._replace(others=()) if asked.is_episode else query
 
     def _principles(self, asked: Asked) -> tuple[str, ...]:

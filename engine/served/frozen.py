@@ -35,7 +35,7 @@ from mage_es.engine.served.notes import DEFAULT_BOUNDS, CaseLayout, NoteBounds, 
 from mage_es.engine.served.wording import readings
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import IterationClosed, Phase, QuestionPlanned
+from mage_es.events.vocabulary import IterationClosed, MemoryQuarantined, MemoryReleased, Phase, QuestionPlanned
 from mage_es.projections.fold import State
 
 _FIRST = "What is first looked up is computed then."
@@ -163,21 +163,18 @@ class FrozenRun:
         draw: str = "",
         shared: tuple[int, int] = (0, 0),
         client: str = "",
-        apart: frozenset[str] = frozenset(),
     ) -> TurnMemories:
         """Return what this state has for a turn of a conversation, which may have been asked in learning too.
 
         It goes by the reading of the text that is nearest to a memory (served/wording.py); `shared` are the numbers of
         characters at its beginning and end that other turns of its client share. With a name to `draw` by, the arm is
-        drawn as in learning; otherwise it is the one that has proved best. `client` is the key that asks;
-        `apart` are cases that it must not get, such as those taken out of use since.
+        drawn as in learning; otherwise it is the one that has proved best. `client` is the key that asks.
 
         Raises `UsageError` for a task type that the run does not have.
         """
         spans = readings(text, *shared)
         questions = [_question(draw or "ask", text[first:last]) for first, last in spans]
-        command = self._plan_command(questions, task_type, frozen=not draw, phase="serve")
-        command = command._replace(client=client, apart=apart)
+        command = self._plan_command(questions, task_type, frozen=not draw, phase="serve")._replace(client=client)
         if not any(self.gets_notes(asked.task_type) for asked in command.asked):
             return TurnMemories(command.asked[0].task_type, "", 1.0, ())
         choosing = Choosing(self._serving, self.state, command, self._cascades)
@@ -308,6 +305,17 @@ def freeze(
             "Run an exam with `mage-es exam`, or look at an episode with `mage-es show`."
         )
     return FrozenRun(run, at, world, state, bounds)
+
+
+def in_use_now(run: Run, reader: LogReader, until: int) -> State:
+    """Return the state after event `until`, without what was taken out of use since: that is shown no more, and teaches
+    no more what is near. What was in quarantine by then stays there, even if it was released since."""
+    state = state_of(run, reader, until=until)
+    decided = reader.of(MemoryQuarantined, MemoryReleased, since=until + 1)
+    for event in {event.memory_id: event for event in decided}.values():
+        if isinstance(event, MemoryQuarantined):
+            state.apply(event)
+    return state
 
 
 def too_far(nearest: float, floor: float) -> str:

@@ -152,7 +152,8 @@ class LiveRun:
         self._sessions = Sessions(lambda key, session: is_held_back(salt, key, session, share_micro=share))
         self._reader = LogReader(self.run.log_path)
         self._sessions.recall(self._reader)
-        self._reading, self.frozen = threading.Lock(), FrozenRuns(self.run, self.world, bounds).at
+        self._reading, self._states = threading.Lock(), FrozenRuns(self.run, self.world, bounds)
+        self.frozen = self._states.at
         self._note = lru_cache(maxsize=_NOTES)(self._rendered)
         self.marker = self.state.progress.closed
         self.frozen(self.marker)
@@ -205,7 +206,7 @@ class LiveRun:
         """Reopen the log, and update the state. What was written but never acknowledged is still on record. Its
         requests were sent without their notes, so their ends are recorded with the end of the interruption."""
         self.log = self.log.reopened()
-        open_ends = dict[str, v.InferenceClosed]()
+        open_ends, is_curated = dict[str, v.InferenceClosed](), False
         for record in LogReader(self.run.log_path).records(since=self.state.seq + 1):
             self.state.apply(event := record.event)
             self.state.seq = record.seq
@@ -214,6 +215,9 @@ class LiveRun:
                 open_ends[event.inference] = ReplyUsage().closing(event.inference, "", "bypassed", problem=late)
             elif isinstance(event, v.InferenceClosed):
                 open_ends.pop(event.inference, None)
+            is_curated |= isinstance(event, v.MemoryQuarantined | v.MemoryReleased)
+        if is_curated:
+            self._states.renew()
         resumed = v.RecordingResumed(process=self.process, interruption=interruption, lost=lost)
         k = self.state.progress.closed + 1
         drafts = [v.Draft(event=event, iteration=k, phase="serve") for event in (resumed, *open_ends.values())]
@@ -424,8 +428,9 @@ class LiveRun:
         raise not_found(said)
 
     async def curate(self, name: str, *, action: Curation, reason: str, by: str) -> None:
-        """Take a memory out of use or bring it back, for every new turn from now on; or review a proposal. Raises
-        `UsageError` for an unknown one, or one whose status does not allow it, and `NotRecorded`."""
+        """Take a memory out of use or bring it back, for every new turn from now on, whichever marker its session sees;
+        or review a proposal. Raises `UsageError` for an unknown one, or one whose status does not allow it, and
+        `NotRecorded`."""
         reader = LogReader(self.run.log_path)
 
         def decided() -> Sequence[v.Draft]:
@@ -436,7 +441,12 @@ class LiveRun:
                 )
             return decide(self.world.setting, self.state, command)
 
-        await asyncio.wrap_future(self.journal.submit(decided))
+        def curated() -> None:
+            self.journal.submit(decided).result()
+            if action in ("quarantine", "release"):  # a review concerns what no marker has
+                self._states.renew()
+
+        await asyncio.to_thread(curated)  # to its end, even if the client hangs up
 
     def publish(self, models: Models, runtime: Runtime) -> list[Published]:
         """Publish what is new, and let later sessions see it. Call it on a separate thread.
@@ -537,20 +547,10 @@ class LiveRun:
             text = f"{text[: _LONGEST_QUESTION // 2]}\n{text[-_LONGEST_QUESTION // 2 :]}"
         draw = event.inference if self.learn == "propose" else ""
         shared = self._habits.shared(event.key, text)
-        apart = frozenset[str]()
-        while True:
-            found = frozen.retrieved(
-                text, task_type, layout=layout, draw=draw, shared=shared, client=event.key, apart=apart
-            )
-            # What was taken out of use since, whichever marker a session sees, makes room for the next nearest.
-            since = {name for name in found.memories if self.state.memory.row(name).status == "quarantined"}
-            if since <= apart:
-                break
-            apart |= since
+        found = frozen.retrieved(text, task_type, layout=layout, draw=draw, shared=shared, client=event.key)
         with self._counting:
             self._looked, self._far = self._looked + (found.read_to > 0), self._far + found.is_far
-        # Principles and strategies are there all the same: nothing takes their place.
-        note = self._note(event.marker, tuple(name for name in found.memories if name not in apart), layout.form)
+        note = self._note(event.marker, found.memories, layout.form)
         near = dict(zip(found.memories, found.similarities, strict=True))
         return msgspec.structs.replace(
             event,

@@ -40,10 +40,8 @@ from mage_es.engine.rules.choice import query_of
 from mage_es.engine.rules.forms import WORKED, form_of
 from mage_es.engine.rules.ingredients import remembered
 from mage_es.engine.rules.prompt import inert
-from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.rules.retrieval import Candidates
-from mage_es.engine.run.world import state_of
-from mage_es.engine.served.frozen import FrozenRun, evidence_of, question_of
+from mage_es.engine.served.frozen import FrozenRun, evidence_of, in_use_now, question_of
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.rules.feedback import Feedback
@@ -200,12 +198,11 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentView(NamedTuple):
-    """What a client may see and do: a frozen run, the state that knows what is in quarantine now, and the served run
-    that records it, None for no record; the name of the client's key, and what its feedback may do. `note` gets what a
-    call recorded: a search and its end, or feedback."""
+    """What a client may see and do: a frozen run without what was taken out of use since, and the served run that
+    records it, None for no record; the name of the client's key, and what its feedback may do. `note` gets what a call
+    recorded: a search and its end, or feedback."""
 
     run: FrozenRun
-    now: State
     live: LiveRun | None = None
     key: str = ""
     trust: Trust = "full"
@@ -215,11 +212,12 @@ class AgentView(NamedTuple):
 def shown_now(run: FrozenRun) -> AgentView:
     """Return what a client that only searches may see, without a record."""
     reader = LogReader(run.run.log_path)
-    return AgentView(run, run.state if run.state.seq == reader.head.seq else state_of(run.run, reader))
+    now = run.state if run.state.seq == reader.head.seq else in_use_now(run.run, reader, run.state.seq)
+    return AgentView(FrozenRun(run.run, run.marker, run.world, now, run.bounds))
 
 
 def shown_by(live: LiveRun, *, key: str = "", trust: Trust = "full") -> AgentView:
-    return AgentView(live.frozen(live.marker), live.state, live, key, trust)
+    return AgentView(live.frozen(live.marker), live, key, trust)
 
 
 def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
@@ -236,7 +234,7 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
     terms = world.setting.terms._replace(bundle=asked.limit, exclude_self=False, is_reasoned=is_reasoned)
     candidates = Candidates(query, state.memory, terms)
     pools = [candidates.pool(index, each) for index in INDEXES.values() for each in (task_type, *query.merged)]
-    rows = [(pool, row) for pool in pools for row in pool.nearest if _is_in_use(shown, pool.rows.ids[row])]
+    rows = [(pool, row) for pool in pools for row in pool.nearest]
     # A learned metric may rank them (rules/retrieval.py); the floor is one of cosines, and so is what is told.
     rows.sort(key=lambda at: (-float(at[0].similarity[at[1]]), at[0].rows.ids[at[1]]))
     cosines = {pool.rows.ids[row]: float(pool.cosine[row]) for pool, row in rows}
@@ -281,7 +279,7 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
 
 def task_types(shown: AgentView, asked: TaskTypes) -> KnownTaskTypes:
     run, state = shown.run, shown.run.state
-    rows = [row for row in state.memory.rows() if row.status == "active" and _is_in_use(shown, row.memory_id)]
+    rows = [row for row in state.memory.rows() if row.status == "active"]
     counts = Counter(row.task_type for row in rows)
     cases = (row for row in sorted(rows, key=lambda row: row.memory_id) if row.kind != "type_strategy")
     examples = {row.task_type: row.question for row in cases}
@@ -333,10 +331,6 @@ def _said(shown: AgentView, search_id: str, metric: str, value: Any) -> Feedback
     assert isinstance(event, FeedbackGiven)
     shown.note(event)
     return event
-
-
-def _is_in_use(shown: AgentView, memory_id: str) -> bool:
-    return status_of(shown.now, memory_id) not in OUT_OF_USE
 
 
 class Tool(NamedTuple):

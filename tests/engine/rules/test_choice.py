@@ -300,15 +300,3 @@ def test_a_donor_gives_its_memories_but_none_made_of_it_and_none_that_the_questi
     assert [hit.memory_id for hit in swapped.bundle.success] == ["given"]
     served = choosing(built, setting_of(), frozen=True, **{"q1": donor}).choose_served(asked(), "goal")
     assert [hit.memory_id for hit in served.bundle.success] == ["given"]
-
-
-def test_a_donor_gives_no_memory_that_is_taken_apart() -> None:
-    built = Built()
-    built.memory("near", vector=(1, 0))
-    built.memory("between", vector=(0.6, 0.8))
-    built.memory("far", vector=(0, 1))
-    donor = asked("q2")._replace(vector=UP)
-    command = PlanAnswers(3, "evaluate", [], frozen=True, donors={"q1": donor}, apart=frozenset({"far"}))
-    choice = Choosing(setting_of(bundle=1), built.state, command)
-    for chosen in (choice.choose(asked(), "goal"), choice.choose_served(asked(), "goal")):
-        assert [hit.memory_id for hit in chosen.bundle.success] == ["between"]

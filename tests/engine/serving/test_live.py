@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ import pytest
 from msgspec.structs import replace
 
 from mage_es.engine.auditing.verify import verify
+from mage_es.engine.commands import Curation
 from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.tokens import estimated_tokens
+from mage_es.engine.served.frozen import freeze
 from mage_es.engine.served.inferences import has_session
 from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.serving.checks import check_injections
@@ -364,6 +367,29 @@ def test_what_is_taken_out_of_use_while_a_run_is_served_goes_into_no_new_turn(se
         asyncio.run(live.curate("0000", action="release", reason="", by="me"))
     with pytest.raises(RunLocked, match=r"Its proxy takes this: POST .* to /v1/memories/abcd"):
         curate(live.run, "abcd", action="quarantine", reason="wrong", by="me")
+    live.close()
+    assert verify(live.run).ok
+
+
+@pytest.mark.slow
+def test_what_is_taken_out_of_use_while_a_run_is_served_teaches_no_more_what_is_near(
+    serve: Serve, labelled: Run, tmp_path: Path
+) -> None:
+    live = serve(run=labelled, runs_dir=tmp_path, holdback=0)
+    question = next(live.world.questions[name].question for name in live.world.setting.held_out)
+    before = live.prepare(said(question), "chat").opened
+    others = [row.memory_id for row in live.state.memory.rows() if row.memory_id not in before.memories][:8]
+
+    async def decide(action: Curation) -> None:
+        await asyncio.gather(*(live.curate(name, action=action, reason="wrong", by="me") for name in others))
+
+    asyncio.run(decide("quarantine"))
+    after, now = live.prepare(said(question), "chat").opened, freeze(live.run, "latest").retrieved(question)
+    assert (after.marker, after.memories, after.similarities) == (before.marker, now.memories, now.similarities)
+    assert {*after.similarities}.isdisjoint(before.similarities), "another metric ranks them"
+    asyncio.run(decide("release"))
+    again = live.prepare(said(question), "chat").opened
+    assert (again.memories, again.similarities) == (before.memories, before.similarities)
     live.close()
     assert verify(live.run).ok
 

@@ -272,7 +272,7 @@ def test_what_is_wrong_with_a_call_is_told_in_our_words(
 def test_of_a_fault_of_ours_a_client_learns_no_more_than_that(
     frozen: FrozenRun, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken = AgentView(FrozenRun(frozen.run, "latest", None, frozen.state), frozen.state)  # type: ignore[arg-type]
+    broken = AgentView(FrozenRun(frozen.run, "latest", None, frozen.state))  # type: ignore[arg-type]
     assert (
         told(called(broken, "search_memory", {"query": "x"}))
         == "search_memory failed. What the server prints says why."

@@ -275,7 +275,8 @@ class FrozenRun:
         """Return the task type that was named, or else the one predicted from the text. Raises `UsageError` for an
         unknown one."""
         if named is None:
-            return self.world.typing.predict([asked.question], self._induced, ids=[asked.id])[0]
+            vectors = self.world.embedder.encode([asked.question])
+            return self.world.typing.predict([asked.question], self._induced, ids=[asked.id], vectors=vectors)[0]
         self.require_task_type(named)
         return named
 

@@ -28,7 +28,7 @@ from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.proxy import DEFAULT_ALLOWANCE, Allowance, Proxy
 from mage_es.engine.serving.refusals import body_of, speaks_anthropic
 from mage_es.engine.serving.rules.feedback import Feedback
-from mage_es.events.errors import Conflict, NotFound, UsageError
+from mage_es.events.errors import Conflict, NotFound, PrerequisiteError, UsageError
 from mage_es.events.vocabulary import Event, FeedbackGiven, InferenceClosed, InferenceOpened
 
 if TYPE_CHECKING:  # the extra `otel` need not be installed
@@ -300,3 +300,7 @@ def _refusals() -> Iterator[None]:
         raise Refused(400, str(error)) from None
     except NotRecorded as error:
         raise Refused(503, str(error), retry_after=_RETRY_S) from None
+    except PrerequisiteError:  # which the server has said; its words can name places of this machine
+        raise Refused(
+            503, "A part of this server is out of order. Send it again later.", retry_after=_RETRY_S
+        ) from None

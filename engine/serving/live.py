@@ -55,6 +55,7 @@ from mage_es.engine.serving.rules.feedback import (
 from mage_es.engine.serving.rules.sittings import SALT_BYTES, is_held_back
 from mage_es.engine.serving.sessions import Sessions, TurnHabits
 from mage_es.engine.serving.shapes import Reading, Turn
+from mage_es.engine.serving.watched import WatchedEmbedder
 from mage_es.engine.worth.memories import MemoryReport, curations, item_of, reported
 from mage_es.events import vocabulary as v
 from mage_es.events.disk import FileSystem
@@ -122,14 +123,21 @@ class LiveRun:
         signer: Signer | None = None,
     ) -> None:
         """Start serving; that is in the log when this returns. `holdback` is the share of sessions that get no memory;
-        `say` is called when the disk refuses and when it accepts events again, which is tried every `retry_s` seconds.
+        `say` is called when the disk refuses and when it accepts events again, which is tried every `retry_s` seconds,
+        and likewise for the embedder, which each request tries.
         With a `signer` the head is signed when serving begins, and when it ends.
 
         Raises `UsageError` for an option that is not valid, and `WriterPoisoned` if the disk refuses.
         """
         if not 0 <= holdback <= 1:
             raise UsageError(f"holdback is {holdback}: give a share of the sessions, such as 0.05.")
-        self.run, self.log, self.world, self.state = opened
+        self.run, self.log, world, self.state = opened
+
+        def told(words: str) -> None:
+            say(f"{self.run.id}: {words}")
+
+        self._embedder = WatchedEmbedder(world.embedder, told)
+        self.world = world._replace(embedder=self._embedder)
         self.learn, self.lock, self._has_texts = learn, threading.RLock(), record_texts
         self.layout, traffic = layout_of(self.world.setting, self.state), self.state.traffic
         # Kept, so that a session stays on its side however often the process is restarted.
@@ -162,7 +170,7 @@ class LiveRun:
             self.state,
             self.lock,
             reopen=self._reopened,
-            say=lambda words: say(f"{self.run.id}: {words}"),
+            say=told,
             retry_s=retry_s,
         )
         self.journal.submit([started]).result()
@@ -457,6 +465,7 @@ class LiveRun:
         try:
             return asyncio.run(publish_beside(served, self.lock, models, runtime))
         finally:
+            self._embedder.listen()
             self.advance()
 
     # ------------------------------------------------------------ looking

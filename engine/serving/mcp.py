@@ -45,7 +45,7 @@ from mage_es.engine.served.frozen import FrozenRun, evidence_of, in_use_now, que
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.rules.feedback import Feedback
-from mage_es.events.errors import NotFound, UsageError, hidden, nearest
+from mage_es.events.errors import MageError, NotFound, UsageError, hidden, nearest
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, Trust
 from mage_es.projections.fold import State
@@ -374,6 +374,8 @@ def called(shown: AgentView, name: str, arguments: Mapping[str, Any]) -> wire.Ca
         return wire.CallToolResult(content=[wire.TextContent(type="text", text=text)], structured_content=document)
     except UsageError as error:
         return _failed(hidden(str(error)))
+    except MageError:  # which the server has said
+        return _failed(f"{name} cannot be answered at present. Try again in a minute, or go on without it.")
     except Exception:  # its words can name places of this machine
         _logger.exception("%s failed", name)
         return _failed(f"{name} failed. What the server prints says why.")

@@ -41,7 +41,7 @@ from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.refusals import body_of, speaks_anthropic
 from mage_es.engine.serving.sessions import is_retry
 from mage_es.engine.serving.shapes import places_of, put, read
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import MageError, UsageError
 from mage_es.events.vocabulary import Event
 from mage_es.events.vocabulary.serving import RequestShape
 
@@ -242,11 +242,15 @@ class Proxy:
                 exchange.leave()
             raise
         finally:
+            opening.end()
             self._close(guest.run, opening, recording, exchange, time.perf_counter() - received, shape, ids)
 
     def _open(self, guest: Guest, shape: RequestShape, opening: _Opening, recording: Recording, given: _Texts) -> None:
         """Prepare the request to send, and record it; errors are reported through the recording."""
-        live, body, session = self._runs[guest.run], opening.bare, given.get("x-session-id", "")
+        if (body := opening.begin()) is None:  # other requests have kept all threads waiting for an embedder
+            recording.fail(NotRecorded("No thread was free in time."))
+            return
+        live, session = self._runs[guest.run], given.get("x-session-id", "")
         wish, task_type = cast(Wish, given.get("x-mage-memory", "on")), given.get("x-mage-task-type")
         try:
             reading = read(shape, body)
@@ -269,7 +273,7 @@ class Proxy:
             live.submit(prepared, recording)
         except UsageError as error:
             recording.fail(Refused(400, str(error)) if task_type else error)
-        except NotRecorded as error:  # which the journal says
+        except MageError as error:  # which the journal says, or the embedder
             recording.fail(error)
         except Exception as error:  # whatever it is, the request is sent
             _logger.exception("A request to %s is sent without new memories", guest.run)
@@ -413,7 +417,17 @@ class _Opening:
         self.prepared: Prepared | None = None
         # Not the recording itself, which keeps its callbacks, and so this object.
         self.written = asyncio.wrap_future(recording.written)
-        self._lock, self._is_late = threading.Lock(), False
+        self._lock, self._is_late, self._is_over = threading.Lock(), False, False
+
+    def begin(self) -> bytes | None:
+        """Return the body to prepare, None if that is too late."""
+        with self._lock:
+            return None if self._is_late or self._is_over else self.bare
+
+    def end(self) -> None:
+        """Let go of the bodies, for which no thread may be free for long."""
+        with self._lock:
+            self._is_over, self.bare, self.body = True, b"", b""
 
     @property
     def is_written(self) -> bool:

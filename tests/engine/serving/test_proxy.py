@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import socket
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -275,23 +276,73 @@ def test_what_is_not_ready_in_time_goes_on_without_memories_and_is_recorded_as_t
     assert (closed(live)[-1].outcome, closed(live)[-1].status) == ("bypassed", 200)
 
 
-def test_why_a_request_is_sent_without_memories_is_in_what_the_server_prints(
+class Waiting(HashEmbedder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on, self.asked = threading.Event(), 0
+        self.go_on.set()
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        if not self.go_on.is_set():
+            self.asked += 1
+            self.go_on.wait()
+        return super().encode(texts)
+
+
+def test_what_no_thread_was_free_for_in_time_is_not_looked_up_later(server: Upstream, opening: Opening) -> None:
+    live = opening("held-up", embedder=(embedder := Waiting()))
+    live.frozen(live.marker).warm()
+    with (
+        serving({"r": live}, server.url, retrieval_s=0.05) as url,
+        httpx2.Client(base_url=url, timeout=PATIENCE_S) as client,
+    ):
+        embedder.go_on.clear()
+        for _ in range(12):
+            assert client.post("/v1/chat/completions", json=CHAT).headers["x-mage-memories"] == "bypassed"
+        embedder.go_on.set()
+        until(lambda: len(closed(live)) == 4)
+        assert 'mage_unrecorded_total{run="held-up"} 8.0' in client.get("/metrics").text
+    assert embedder.asked == 4, "as many as there are threads"
+
+
+class Breaking(HashEmbedder):
+    is_broken = False
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        if self.is_broken:
+            raise OSError("the index is gone")
+        return super().encode(texts)
+
+
+def test_an_embedder_that_fails_is_told_once_and_once_that_it_is_back(
     server: Upstream, opening: Opening, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Breaking(HashEmbedder):
-        is_broken = False
+    live = opening("broken", embedder=(embedder := Breaking()), learn="propose", say=(told := list[str]()).append)
+    about = {"inference_id": "", "metric": "m", "value": {"answer": "7"}}
+    search = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    search["params"] = {"name": "search_memory", "arguments": {"query": "How many?"}}  # type: ignore[assignment]
+    with (
+        serving({"r": live}, server.url, retrieval_s=PATIENCE_S) as url,
+        httpx2.Client(base_url=url, timeout=PATIENCE_S, headers={"accept": "application/json"}) as client,
+    ):
 
-        def encode(self, texts: Sequence[str]) -> Vectors:
-            if self.is_broken:
-                raise OSError("the index is gone")
-            return super().encode(texts)
+        def ask() -> str:
+            return client.post("/v1/chat/completions", json=CHAT).headers["x-mage-memories"]
 
-    live = opening("broken", embedder=(embedder := Breaking()))
-    with serving({"r": live}, server.url, retrieval_s=PATIENCE_S) as url:
+        about["inference_id"] = client.post("/v1/chat/completions", json=CHAT).headers["x-mage-inference"]
+        assert ask() != "bypassed"
         embedder.is_broken = True
-        reply = httpx2.post(f"{url}/v1/chat/completions", json=CHAT, timeout=PATIENCE_S)
-    assert reply.status_code == 200 and reply.headers["x-mage-memories"] == "bypassed"
-    assert "sent without new memories" in caplog.text and "the index is gone" in caplog.text
+        assert [ask() for _ in range(3)] == ["bypassed"] * 3
+        found = client.post("/mcp", json=search).json()["result"]
+        assert found["isError"] and "cannot be answered at present" in found["content"][0]["text"]
+        said = client.post("/v1/feedback", json={**about, "idempotency_key": "1"})
+        assert said.status_code == 503 and said.headers["retry-after"]
+        embedder.is_broken = False
+        assert ask() != "bypassed"
+        assert client.post("/v1/feedback", json={**about, "idempotency_key": "1"}).status_code == 200
+    assert [line.partition(":")[0] for line in told] == ["broken", "broken"] and not caplog.text
+    assert "The embedder hash fails" in told[0] and "OSError: the index is gone." in told[0] and "doctor" in told[0]
+    assert "The embedder hash answers again" in told[1] and "It had failed 5 times." in told[1]
 
 
 def test_on_a_full_disk_earlier_turns_keep_their_notes_and_the_new_one_gets_none(

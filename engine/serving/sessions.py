@@ -35,6 +35,8 @@ MOST = 24_576
 _LATEST = 2_048
 """How many inferences to keep whole at least, for a demonstration that comes soon; others are read from the log."""
 _MOST_OPEN = 50_000
+_MOST_TURNS = 512
+"""How many turns of a session to keep: a client may send everything under one name."""
 _MOST_SAME = 64
 """How many conversations with identical text so far to keep."""
 _READ_BACK = 100_000
@@ -86,7 +88,7 @@ class Conversation:
             place = self.turns.index(turn)
             self.shown = (*self.shown[:place], shown, *self.shown[place + 1 :])
         else:
-            self.turns, self.shown = (*self.turns, turn), (*self.shown, shown)
+            self.turns, self.shown = (*self.turns, turn)[-_MOST_TURNS:], (*self.shown, shown)[-_MOST_TURNS:]
 
 
 class _Newest(Generic[K, V]):

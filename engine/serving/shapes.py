@@ -3,7 +3,8 @@ messages.
 
 Rules
     - A turn is a user message with text. One without text, such as an image or tool results, does not count.
-    - Anything but such a request as JSON in UTF-8 has no turns; it is sent as it came.
+    - Anything but such a request as JSON in UTF-8 has no turns; it is sent as it came. Nor has a conversation of more
+      than MOST messages, which would keep a thread busy for long.
     - If a key is given twice, the last one counts, as in the servers' own parsers.
     - A turn is named by the conversation up to and including it: role and content of each message, and what tools were
       asked and replied, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a
@@ -16,10 +17,10 @@ Rules
       first tool call. Surrounding blanks do not count, nor do thoughts, which many clients cut out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -28,6 +29,7 @@ import numpy as np
 from mage_es.engine.served.notes import Note
 from mage_es.events.vocabulary.serving import RequestShape
 
+MOST = 10_000
 _TEXTS = ("text", "input_text", "output_text")
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _FLEETING = ("cache_control", "id", "status")
@@ -184,7 +186,7 @@ def _message(mark: bytes, role: str, text: str) -> bytes:
 def _turns(said: object, start: list[str], *, previous: str) -> tuple[Sequence[Turn], bool]:
     """Return the turns of a conversation, and whether the last of them is new."""
     items = [{"role": "user", "content": said}] if isinstance(said, str) else said
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+    if not isinstance(items, list) or len(items) > MOST or not all(isinstance(item, dict) for item in items):
         return (), False
     named, since, turns, is_new = sha256(_bytes_of(start)), list[Any](), list[Turn](), False
     is_first = not previous
@@ -195,7 +197,7 @@ def _turns(said: object, start: list[str], *, previous: str) -> tuple[Sequence[T
         if "".join(texts).strip():
             named.update(_bytes_of(since))
             name = named.hexdigest()
-            turns.append(Turn("\n".join(texts), name, replied(name, *_reply(islice(items, place, None))), is_first))
+            turns.append(Turn("\n".join(texts), name, replied(name, *_reply(items, place)), is_first))
             since, is_new = [], True
         elif role not in _SAYING:
             is_new = False
@@ -210,10 +212,11 @@ def _askers(shape: RequestShape, whole: _Whole) -> list[str]:
     return named if any(named) else []
 
 
-def _reply(following: Iterable[dict[str, Any]]) -> tuple[str, str]:
-    """Return the words of the reply at the start of the items, and the id of its first tool call."""
+def _reply(items: Sequence[dict[str, Any]], place: int) -> tuple[str, str]:
+    """Return the words of the reply that begins at a place, and the id of its first tool call."""
     words, call = list[str](), ""
-    for item in following:
+    for at in range(place, len(items)):  # an iterator would pass over all before it, for each turn
+        item = items[at]
         role, kind = item.get("role"), item.get("type")
         if role in ("user", "tool", "function") or (isinstance(kind, str) and kind.endswith("_output")):
             break

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mage_es.engine.serving.replies import ReplyReader
 from mage_es.engine.serving.sessions import Sessions
-from mage_es.engine.serving.shapes import read
+from mage_es.engine.serving.shapes import Turn, read
+from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened
 from mage_es.events.vocabulary.serving import RequestShape
 from tests.engine.serving.bodies import SHAPES
@@ -155,6 +156,14 @@ def test_who_asks_is_no_one_else_and_a_process_that_missed_a_reply_goes_on_where
     for _ in range(2):
         proxy.ask([user("Twice lost?")], None)
     assert proxy.ask([user("Twice lost?"), *kept, user("And now?")], None) == "inf-9", "no one knows whose it is"
+
+
+def test_of_a_session_under_which_a_client_sends_everything_the_newest_turns_are_kept() -> None:
+    sessions = Sessions(lambda key, session: False)
+    turns = [Turn("x", sha256_text(str(number))) for number in range(600)]
+    for number, turn in enumerate(turns):
+        sessions.opened(opened(f"inf-{number}", "app", turn.sha256))
+    assert [known is not None for known in sessions.shown("", "app", turns)] == [False] * 88 + [True] * 512
 
 
 def test_what_a_client_rewrote_is_new_from_where_it_parts() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.served.notes import Note
-from mage_es.engine.serving.shapes import read, spliced
+from mage_es.engine.serving.shapes import MOST, read, spliced
 from mage_es.events.vocabulary.serving import RequestShape
 from tests.engine.serving.bodies import SHAPES, items_of, request, spelling
 
@@ -175,6 +175,12 @@ def test_what_is_not_understood_has_no_turns_and_goes_on_as_it_came(body: bytes)
     for shape in SHAPES:
         assert not read(shape, body).turns
         assert spliced(shape, body, {}) == body
+
+
+def test_a_conversation_of_more_messages_than_anyone_reads_has_no_turns() -> None:
+    said = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}] * (MOST // 2)
+    assert len(read("chat", json.dumps({"messages": said}).encode()).turns) == MOST // 2
+    assert not read("chat", json.dumps({"messages": [*said, said[0]]}).encode()).turns
 
 
 def test_of_a_key_that_is_given_twice_the_last_counts_as_in_the_servers_own_parsers() -> None:

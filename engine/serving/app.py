@@ -6,6 +6,7 @@ A request is let in by its key, which names the run; then it is passed on, or an
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
@@ -43,9 +44,11 @@ it is about."""
 _LONGEST_PATH = 200
 _RETRY_S = 5
 """Seconds after which a client may retry what could not be recorded."""
+_FAILED = "The server failed at this request. What it prints says why."
 _GUEST = "mage.guest"
 """Where the scope of a request keeps who sent it."""
 _Endpoint = Callable[[Guest, Any, Any, Any], Awaitable[None]]
+_logger = logging.getLogger(__name__)
 
 
 class _Curating(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,8 +117,7 @@ class App:
         """Let a request in and have it answered; a refusal has the form that its API gives errors."""
         headers, guest = texts_of(scope["headers"]), Guest()
         entry = _AccessLine(send, scope)
-        if self._say:
-            send = entry.send
+        send = entry.send
         try:
             guest = self._admitted(headers, scope["path"])
             if not scope["path"].startswith(_UNLIMITED):
@@ -127,6 +129,12 @@ class App:
             body = body_of(refused.status, refused.message, anthropic=speaks_anthropic(scope["path"], headers))
             more = [(name.encode(), value.encode()) for name, value in refused.headers.items()]
             await answer(send, refused.status, body, [*more, (b"connection", b"close")])
+        except Exception:  # the server below us would not say it
+            _logger.exception("%s %s failed", scope["method"], quote(scope["path"])[:_LONGEST_PATH])
+            if entry.is_begun:
+                raise
+            body = body_of(500, _FAILED, anthropic=speaks_anthropic(scope["path"], headers))
+            await answer(send, 500, body, [(b"connection", b"close")])
         finally:
             if self._say:
                 self._say(entry.line(guest.name))
@@ -241,6 +249,10 @@ class _AccessLine:
         if message["type"] == "http.response.start":
             self._status, self._headers = message["status"], texts_of(message["headers"])
         await self._send(message)
+
+    @property
+    def is_begun(self) -> bool:
+        return self._status > 0
 
     def line(self, key: str) -> str:
         """Return the line once the request is answered; status 0 means that the client hung up first."""

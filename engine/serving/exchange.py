@@ -16,8 +16,9 @@ class Asker:
     """A client whose request is read and answered; created in the answering task, which is cancelled if the client
     hangs up."""
 
-    def __init__(self, receive: Any, patience_s: float) -> None:
-        self._receive, self._patience_s = receive, patience_s
+    def __init__(self, receive: Any, patience_s: float, remedy: str = "Send less.") -> None:
+        """`remedy` is for a request that is too large."""
+        self._receive, self._patience_s, self._remedy = receive, patience_s, remedy
         self._task = asyncio.current_task()
         self._watch: asyncio.Task[None] | None = None
         self.is_gone = False
@@ -30,7 +31,7 @@ class Asker:
             if size <= most:
                 pieces.append(piece)
         if size > most:
-            raise _too_large(most)
+            raise self._too_large(most)
         return b"".join(pieces)
 
     async def pieces(self, most: int, named: int = 0) -> AsyncIterator[bytes]:
@@ -49,9 +50,12 @@ class Asker:
             if body := message.get("body"):
                 size += len(body)
                 if size > most:
-                    raise _too_large(named or most)
+                    raise self._too_large(named or most)
                 yield body
         self._watch = asyncio.create_task(self._watched())
+
+    def _too_large(self, most: int) -> Refused:
+        return Refused(413, f"The request is larger than {most} bytes. {self._remedy}")
 
     async def _watched(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
@@ -74,10 +78,6 @@ class Asker:
         if self.is_gone and self._task:
             while self._task.cancelling():
                 self._task.uncancel()
-
-
-def _too_large(most: int) -> Refused:
-    return Refused(413, f"The request is larger than {most} bytes: --max-body of the server allows more.")
 
 
 class Exchange:

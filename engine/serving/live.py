@@ -70,7 +70,7 @@ Learn = Literal["off", "log", "propose"]
 Wish = Literal["on", "off", "shadow"]
 _NOTES = 2_048
 """How many rendered notes are kept."""
-_LONGEST_NAME, _LONGEST_QUESTION, LONGEST_TEXT = 128, 8_000, 32_000
+LONGEST_NAME, _LONGEST_QUESTION, LONGEST_TEXT = 128, 8_000, 32_000
 """Most characters of a session's name, of a recorded model or reply id, of a turn to look up, and of a recorded text,
 so that no client can quickly fill memory or the disk."""
 
@@ -248,8 +248,8 @@ class LiveRun:
 
         Raises `UsageError` for a task type that the run does not have, or a session's name that is too long.
         """
-        if len(session) > _LONGEST_NAME:
-            raise UsageError(f"X-Session-Id has {len(session)} characters: give at most {_LONGEST_NAME}.")
+        if len(session) > LONGEST_NAME:
+            raise UsageError(f"X-Session-Id has {len(session)} characters: give at most {LONGEST_NAME}.")
         name = f"inf-{self.process}-{next(self._numbers)}"
         session = self.session_of(reading, session=session, key=key, is_retry=is_retry) or name
         known = self._sessions.conversation(key, session, self.marker)
@@ -264,7 +264,7 @@ class LiveRun:
             session=session,
             key=key,
             shape=shape,
-            model=reading.model[:_LONGEST_NAME],
+            model=reading.model[:LONGEST_NAME],
             treatment="none",
             marker=known.marker,
             task_type="",
@@ -320,7 +320,7 @@ class LiveRun:
     def close_inference(self, closed: v.InferenceClosed) -> v.InferenceClosed:
         """Record the outcome of a request soon; return it as it is recorded."""
         reply, cut = _within(closed.reply) if self._has_texts else ("", 0)
-        name = closed.reply_id if len(closed.reply_id) <= _LONGEST_NAME else ""
+        name = closed.reply_id if len(closed.reply_id) <= LONGEST_NAME else ""
         closed = msgspec.structs.replace(closed, reply=reply, reply_cut=cut, reply_id=name)
         if self._sessions.closed(closed):
             self.journal.put(closed)

@@ -3,8 +3,8 @@ come back.
 
 Rules
     - Whatever fails here, the request is sent without a new note, and X-Mage-Memories says `bypassed`; its earlier
-      turns keep theirs, which the upstream has in its cache. Only the client's own mistakes (a key, a task type, a body
-      that is too large) are refused.
+      turns keep theirs, which the upstream has in its cache. Only the client's own mistakes (a key, a task type, a name
+      or a body that is too large) are refused.
     - No byte of a reply is changed, and no redirect is followed: a key goes only to the upstream.
     - A request is sent once its additions are written, which survives the end of this process, and its reply is
       returned once they are durable: the disk and the upstream work at the same time. If the disk fails in between, or
@@ -36,7 +36,7 @@ from mage_es.engine.serving.door import Guest
 from mage_es.engine.serving.exchange import Asker, Exchange, answer, texts_of
 from mage_es.engine.serving.headers import Headers, passed_back, passed_on, replaced, told_of
 from mage_es.engine.serving.journal import NotRecorded, Recording
-from mage_es.engine.serving.live import LiveRun, Prepared, Wish
+from mage_es.engine.serving.live import LONGEST_NAME, LiveRun, Prepared, Wish
 from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.refusals import body_of, speaks_anthropic
 from mage_es.engine.serving.sessions import is_retry
@@ -60,6 +60,7 @@ _KEPT_ALIVE_S = 4.0
 """Less than the five seconds after which servers close an idle connection, so that none is used as it closes."""
 _THREADS = 4
 _logger = logging.getLogger(__name__)
+_MORE = "The option --max-body of the server allows more."
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -151,7 +152,7 @@ class Proxy:
         target = self._url.raw_path.rstrip(b"/") + scope["raw_path"] + query
         onward = _Onward(method, target, passed_on(given, guest), None)
         exchange = Exchange(send, shape)
-        client, outcome = Asker(receive, self._allowance.body_s), ""
+        client, outcome = Asker(receive, self._allowance.body_s, _MORE), ""
         try:
             if shape:
                 await self._infer(guest, shape, onward, client, exchange, texts_of(given))
@@ -207,6 +208,8 @@ class Proxy:
         wish = given.get("x-mage-memory", "on")
         if wish not in get_args(Wish):
             raise Refused(400, f"X-Mage-Memory is {wish!r:.40}: it may be on, off or shadow.")
+        if (size := len(given.get("x-session-id", ""))) > LONGEST_NAME:
+            raise Refused(400, f"X-Session-Id has {size} characters: give at most {LONGEST_NAME}.")
         body, recording = await client.whole(self._allowance.most_body), Recording()
         if guest.models:
             guest.require_model(body)

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 import socket
 import threading
 import time
@@ -274,6 +275,25 @@ def test_what_is_not_ready_in_time_goes_on_without_memories_and_is_recorded_as_t
         assert reply.status_code == 200 and reply.headers["x-mage-memories"] == "bypassed"
         assert json.loads(server.asked[-1].body) == CHAT
     assert (closed(live)[-1].outcome, closed(live)[-1].status) == ("bypassed", 200)
+
+
+def test_a_client_is_told_what_of_its_request_is_too_large(client: httpx2.Client) -> None:
+    named = client.post("/v1/chat/completions", json=CHAT, headers={"x-session-id": "s" * 129})
+    assert named.status_code == 400 and "X-Session-Id has 129 characters: give at most 128." in named.text
+    word = client.post("/v1/feedback", content=b" " * (2**20 + 1))
+    assert word.status_code == 413 and "larger than 1048576 bytes. Send less." in word.text
+
+
+def test_a_fault_of_ours_has_the_form_of_the_api_and_its_cause_is_printed(
+    server: Upstream, opening: Opening, caplog: pytest.LogCaptureFixture
+) -> None:
+    live = opening("damaged")
+    with serving({"r": live}, server.url) as url, httpx2.Client(base_url=url, timeout=PATIENCE_S) as client:
+        shutil.move(live.run.log_path, live.run.path / "gone")
+        reply = client.get("/v1/inferences/inf-1-1")
+        shutil.move(live.run.path / "gone", live.run.log_path)
+    assert reply.status_code == 500 and reply.json()["error"]["type"] == "api_error"
+    assert "GET /v1/inferences/inf-1-1 failed" in caplog.text and "Traceback" in caplog.text
 
 
 class Waiting(HashEmbedder):

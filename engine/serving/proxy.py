@@ -151,6 +151,8 @@ class Proxy:
         query = b"?" + scope["query_string"] if scope["query_string"] else b""
         target = self._url.raw_path.rstrip(b"/") + scope["raw_path"] + query
         onward = _Onward(method, target, passed_on(given, guest), None)
+        if method == "HEAD":  # a body that comes all the same would be the reply to the next client's request
+            onward.headers.append((b"connection", b"close"))
         exchange = Exchange(send, shape)
         client, outcome = Asker(receive, self._allowance.body_s, _MORE), ""
         try:

@@ -277,6 +277,12 @@ def test_what_is_not_ready_in_time_goes_on_without_memories_and_is_recorded_as_t
     assert (closed(live)[-1].outcome, closed(live)[-1].status) == ("bypassed", 200)
 
 
+def test_a_body_that_the_upstream_sends_after_a_head_is_no_reply_to_the_next_request(client: httpx2.Client) -> None:
+    for path in ("/v1/models", "/v1/files") * 3:
+        assert client.head(path).status_code == 200
+        assert client.get(path).json()["asked"] == path
+
+
 def test_a_client_is_told_what_of_its_request_is_too_large(client: httpx2.Client) -> None:
     named = client.post("/v1/chat/completions", json=CHAT, headers={"x-session-id": "s" * 129})
     assert named.status_code == 400 and "X-Session-Id has 129 characters: give at most 128." in named.text

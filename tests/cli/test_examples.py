@@ -2,13 +2,15 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mage_es.cli.settings import fields, flag_of, resolve
+from mage_es.engine.study.cli.demo import CONFIG
+from mage_es.engine.verbs.evolve import evolve
+from tests.cli.conftest import Command
 from tests.cli.leaves import LEAVES, ROOT, parsed
 
 EXAMPLES = [
@@ -35,19 +37,17 @@ def test_an_example_is_taken_by_its_command_with_values_that_fit() -> None:
 
 
 @pytest.mark.slow
-def test_examples_that_name_a_question_work_after_the_demo(tmp_path: Path) -> None:
-    def mage(*words: str) -> subprocess.CompletedProcess[str]:  # in its own process: tests generate fewer questions
-        return subprocess.run([sys.executable, "-m", "mage_es", *words], cwd=tmp_path, capture_output=True, text=True)
-
+def test_examples_that_name_a_question_work_after_the_demo(mage: Command, whole_benchmark: None) -> None:
     run = "wordmath-s42-001"
+    evolve(replace(CONFIG, iterations=4), runs_dir=Path("runs"), data_dir=None)  # as far as the examples look
     for words in (
-        ["demo"],
+        ["exam", "--at", "start"],
         ["key", "new", "a.key", "--name", "example.org/a"],
         ["key", "sign", run, "--sign", "a.key"],
     ):
-        assert mage(*words).returncode == 0, words
+        assert mage(*words).code == 0, words
     lines = [line for names, line in EXAMPLES if names in (("show",), ("receipt",))]
     assert len(lines) >= 6
     for line in lines:
         done = mage(*(run if word == "RUN" else word for word in shlex.split(line)[1:]))
-        assert done.returncode == 0, (line, done.stderr)
+        assert done.code == 0, (line, done.err)

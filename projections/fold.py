@@ -33,7 +33,7 @@ from mage_es.projections.memory import Memory
 from mage_es.projections.patterns import Patterns
 from mage_es.projections.probation import Probation
 from mage_es.projections.progress import Progress
-from mage_es.projections.protocol import Columnar, Passing, Projection
+from mage_es.projections.protocol import Columnar, Projection
 from mage_es.projections.questions import Questions
 from mage_es.projections.recall import RecallRecord
 from mage_es.projections.recipes import Recipes
@@ -282,5 +282,5 @@ def _all(view: Projection) -> Reads:
 
 
 def _lasting(view: Projection) -> Reads:
-    passing = view.passing if isinstance(view, Passing) else frozenset()
+    passing = getattr(view, "passing", ())
     return {cls: fields for cls, fields in view.reads.items() if cls not in passing}

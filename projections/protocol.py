@@ -10,7 +10,7 @@ Rules
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeGuard, runtime_checkable
 
 from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
@@ -53,27 +53,29 @@ class Columnar(Projection, Protocol):
 
 
 # A fold up to the last closed iteration does not read these types at all, which saves most of its time.
-@runtime_checkable
 class Passing(Projection, Protocol):
     """A projection for which events of the types in `passing` matter only until their iteration is closed."""
 
     passing: ClassVar[frozenset[type[Event]]]
 
 
-@runtime_checkable
 class Typed(Projection, Protocol):
     """A projection that can load its dump as values of the type `dumped`, which saves converting to builtins."""
 
     dumped: ClassVar[Any]
 
 
-@runtime_checkable
 class Parted(Typed, Protocol):
     """A projection whose dump is in numbered parts, each of the type `dumped`. It can also load a part that is still
     encoded, where no key has to open it. Its digest is made of the parts' hashes, SHA-256 as encoded."""
 
     def believe(self, hashes: Mapping[int, bytes]) -> None:
         """Use these as the hashes of the parts just loaded, instead of computing them again."""
+
+
+def is_parted(view: Projection | type[Projection]) -> TypeGuard[Parted]:
+    # A protocol is slow to check: `isinstance` would take longer than to load a small view.
+    return hasattr(view, "believe")
 
 
 def unread(view: Projection, event: Event) -> TypeError:

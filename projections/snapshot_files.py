@@ -41,7 +41,7 @@ from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Digest, IterationClosed
 from mage_es.projections.fold import DIGESTED, UNCOVERED, State, uncollected
 from mage_es.projections.progress import Progress
-from mage_es.projections.protocol import Parted, Projection, Typed
+from mage_es.projections.protocol import Projection, is_parted
 
 if TYPE_CHECKING:  # as in fold.py
     from mage_es.events.log import LogReader
@@ -112,12 +112,12 @@ class _Kept(NamedTuple):
             return True
         if type(view) not in COVERED or (data := self.file.dump(view.name)) is None:
             return False
-        keys, kind = self.source.keys, view.dumped if isinstance(view, Typed) else Any
+        keys, kind = self.source.keys, getattr(view, "dumped", Any)
         with uncollected():
             try:
-                dumped = data if isinstance(view, Parted) and not keys else _decoded(view, data, kind)
+                dumped = data if is_parted(view) and not keys else _decoded(view, data, kind)
                 view.load(keys.opened(dumped) if keys else dumped)
-                if isinstance(view, Parted):
+                if is_parted(view):
                     view.believe({number: part.sha256 for number, part in self.file.head.dumps[view.name].items()})
                 return Digest(projection=view.name, value=view.digest()) in self.closed.digests
             except Exception:  # a forged dump may fail in any way; the log has the state
@@ -127,7 +127,7 @@ class _Kept(NamedTuple):
 def _decoded(view: Projection | type[Projection], data: Mapping[int, memoryview], kind: Any = Any) -> Any:
     decoder = msgspec.msgpack.Decoder(kind)
     parts = {number: decoder.decode(part) for number, part in data.items()}
-    return parts if isinstance(view, Parted) else parts[0]
+    return parts if is_parted(view) else parts[0]
 
 
 def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[Digest] = ()) -> Path:
@@ -150,7 +150,7 @@ def _parts(state: State, chain: str, digests: tuple[Digest, ...]) -> Iterator[by
     start, dumps = 0, dict[str, dict[int, _Part]]()
     for view in state.digested():
         parts = dumps[view.name] = {}
-        for number, dumped in (view.dump() if isinstance(view, Parted) else {0: view.dump()}).items():
+        for number, dumped in (view.dump() if is_parted(view) else {0: view.dump()}).items():
             data = _encoder.encode(dumped)
             yield data
             parts[number] = _Part(start, len(data), hashlib.sha256(data).digest())

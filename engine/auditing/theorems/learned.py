@@ -24,7 +24,7 @@ import msgspec
 
 from mage_es.engine.auditing.theorems.inference import learning_types
 from mage_es.engine.auditing.theorems.recount import ANOTHER, CheckBasis
-from mage_es.engine.auditing.theorems.settings import drawn
+from mage_es.engine.auditing.theorems.settings import Draw
 from mage_es.engine.commands import Call, Command, Curate, Curation, PlanAnswers
 from mage_es.engine.courses import Ask
 from mage_es.engine.decide import decide
@@ -63,15 +63,15 @@ _NEAR = 1e-4
 _check = partial(Check, name=NAME, bound=BOUND)
 
 
-def check_learned(reader: LogReader, given: CheckBasis) -> Check:
-    """Return whether each phase that learns wrote what the verdicts and replies before it lead to."""
+def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
+    """Return whether each phase that learns wrote what the verdicts and replies before it lead to. `draw` returns what
+    `drawn` of theorems/settings.py does."""
     begun, inherited, learning = inheritance(reader), last_inherited(reader), learning_types()
     if next(reader.of(v.BaselineStarted), None):
         return _check(ok=True, detail="nothing is claimed: it did not learn in iterations of Algorithm 1")
     if given.world is None or (why := _hindrance(given.world)):
         return _unchecked(given.missing if given.world is None else why)
-    setting = drawn(reader, given.world.setting.config, given.world)
-    if setting is None:
+    if (setting := draw()) is None:
         return _unchecked("the seed divides the questions otherwise")
     salt = reader.keys.salt if reader.keys else ""
     doubts = list[str]()

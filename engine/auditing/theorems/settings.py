@@ -50,10 +50,12 @@ AGREEMENTS: tuple[tuple[str, type[v.Event], Callable[[Config, Any], bool]], ...]
 )
 """A setting, the events in which it shows, and whether one of them agrees with it."""
 
+Draw = Callable[[], Setting | None]
 
-def check_settings(reader: LogReader, started: v.RunStarted, given: CheckBasis) -> Check:
+
+def check_settings(reader: LogReader, started: v.RunStarted, given: CheckBasis, draw: Draw) -> Check:
     """Return whether no event contradicts the settings that the run began with; another release of this package may
-    have decided otherwise, which is a doubt."""
+    have decided otherwise, which is a doubt. `draw` returns what `drawn` does."""
     config, world = parse(started.config), given.world
     if shown := next(_shown(reader, config), None):
         return _contradicted(*shown)
@@ -62,7 +64,7 @@ def check_settings(reader: LogReader, started: v.RunStarted, given: CheckBasis) 
     if world is None:
         detail = f"each event agrees with them, but nothing was decided again: {given.missing}"
         return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND, doubt=True)
-    if (decided := next(_decided_again(reader, config, world), None)) and given.is_release:
+    if (decided := next(_decided_again(reader, draw()), None)) and given.is_release:
         return _contradicted(*decided)
     if decided:
         detail = f"{decided[0]}: {ANOTHER}"
@@ -84,9 +86,9 @@ def _shown(reader: LogReader, config: Config) -> Iterator[tuple[str, int]]:
                 yield f"{name} is {getattr(config, name)!r}, and this {v.tag_of(event)} has another", seq
 
 
-def _decided_again(reader: LogReader, config: Config, world: World) -> Iterator[tuple[str, int]]:
+def _decided_again(reader: LogReader, setting: Setting | None) -> Iterator[tuple[str, int]]:
     """Yield what the settings would have decided otherwise, and the event that says what was decided."""
-    setting, inherited, state = drawn(reader, config, world), last_inherited(reader), State()
+    inherited, state = last_inherited(reader), State()
     if setting is None:
         yield "seed, anchors and held_out divide the questions otherwise", 1
         return
@@ -107,15 +109,17 @@ def _decided_again(reader: LogReader, config: Config, world: World) -> Iterator[
             return
 
 
-def drawn(reader: LogReader, config: Config, world: World) -> Setting | None:
+def drawn(reader: LogReader, world: World | None) -> Setting | None:
     """Return the setting with its questions in the order in which they are drawn; without any for a run that drew none
     itself, or has erased some, which the guard may have asked. None if the seed divides them otherwise than the run
-    did."""
+    did, and without a world."""
+    if world is None:
+        return None
     begun = inheritance(reader)
     if (begun and begun.is_served) or any(q.subject.startswith(ERASED) for q in all_questions(world.benchmark)):
         return world.setting._replace(evolution=())
     try:
-        splits = divide(config, world.benchmark, past_of(begun))
+        splits = divide(world.setting.config, world.benchmark, past_of(begun))
     except PrerequisiteError:  # with these sizes nothing is left to learn from, or to examine
         return None
     is_same = splits.events == world.splits.events

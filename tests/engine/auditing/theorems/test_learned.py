@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from mage_es.engine.auditing.theorems.learned import NAME, check_learned
+from mage_es.engine.auditing.theorems.settings import drawn
 from mage_es.engine.auditing.theorems.verdicts import basis_at, basis_of
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.rules.new_memories import memory_id
@@ -56,7 +58,10 @@ def of(outcome: str) -> Callable[[Event], bool]:
         (instead(MemoryAppended, planted, of("success_memory")), "update of iteration 0"),
         (instead(MemoryAppended, planted, of("failure_memory")), "evolve of iteration 0"),
         (instead(SkillCreated, lambda skill: msgspec.structs.replace(skill, description="Say 14.")), "open of"),
-        (instead(MasteryUpdated, lambda step: msgspec.structs.replace(step, after=step.after / 2)), "update of"),
+        (
+            instead(MasteryUpdated, lambda step: msgspec.structs.replace(step, after=abs(step.after - 0.01))),
+            "update of",
+        ),
         (instead(GuardDecided, lambda told: msgspec.structs.replace(told, correct=told.correct + 1)), "snapshot of"),
         (instead(IterationPlanned, lambda plan: msgspec.structs.replace(plan, brief="Say 14.")), "plan of iteration 0"),
     ],
@@ -134,4 +139,5 @@ def checked(run: Run, folder: Path, change: Change) -> Check:
 def learned_in(log: Path) -> Check:
     reader = LogReader(log)
     started = first_event(reader)
-    return check_learned(reader, basis_at(basis_of(reader, data_dir=None, benchmark=None), started))
+    basis = basis_at(basis_of(reader, data_dir=None, benchmark=None), started)
+    return check_learned(reader, basis, partial(drawn, reader, basis.world))

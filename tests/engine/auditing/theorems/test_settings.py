@@ -1,11 +1,12 @@
 """A run cannot say that it had other settings than those that its log shows."""
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from mage_es.engine.auditing.theorems.settings import NAME, check_settings
+from mage_es.engine.auditing.theorems.settings import NAME, check_settings, drawn
 from mage_es.engine.auditing.theorems.verdicts import basis_at, basis_of
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import canonical, fingerprint, parse
@@ -96,4 +97,5 @@ def checked(run: Run, folder: Path, change: Change) -> Check:
     forged(run.log_path, folder / "log", change)
     reader = LogReader(folder / "log")
     started = first_event(reader)
-    return check_settings(reader, started, basis_at(basis_of(reader, data_dir=None, benchmark=None), started))
+    basis = basis_at(basis_of(reader, data_dir=None, benchmark=None), started)
+    return check_settings(reader, started, basis, partial(drawn, reader, basis.world))

@@ -109,21 +109,21 @@ def test_a_language_model_is_examined_alone_taught_shuffled_and_beside_its_rival
     settings = resolve({"runs_dir": str(tmp_path / "runs")}, environment={}, folder=tmp_path)
     with provider(answer=imitated) as server:
         spec = f"openai/imitator?base_url={server.openai_url}"
-        config = msgspec.structs.replace(LESSON, execution=spec, held_out=16)
-        report = teach(config, settings, Output(), learn_from=LEARN_FROM)
+        config = msgspec.structs.replace(LESSON, execution=spec, held_out=10)
+        report = teach(config, settings, Output(), learn_from=30)
         asked = server.served
-        again = teach(config, settings, Output(), learn_from=LEARN_FROM)
+        again = teach(config, settings, Output(), learn_from=30)
         assert (again.tried, server.served) == (report.tried, asked)
     found = {row.method: row for row in report.tried.ring.rows}
     shown = {row[0]: row[1:] for row in lesson(report).rows}
     alone, taught, shuffled, plain, nearest = shown.values()
-    assert alone[0] == "0/16" and taught[0] == f"{found['mage'].correct}/16"
-    assert found["mage"].calls == 16 and found["mage"].correct > 2 * report.shuffled.correct
-    assert (shuffled[0], plain[0]) == (f"{report.shuffled.correct}/16", f"{found['knn'].correct}/16")
-    assert nearest[0] == f"{found['nearest_label'].correct}/16" and found["nearest_label"].calls == 0
+    assert alone[0] == "0/10" and taught[0] == f"{found['mage'].correct}/10"
+    assert found["mage"].calls == 10 and found["mage"].correct > 2 * report.shuffled.correct
+    assert (shuffled[0], plain[0]) == (f"{report.shuffled.correct}/10", f"{found['knn'].correct}/10")
+    assert nearest[0] == f"{found['nearest_label'].correct}/10" and found["nearest_label"].calls == 0
     assert re.fullmatch(r"\+\d+\.\d \(\+\S+ to \+\S+; \+\d+ -0, p \S+\)", taught[3]) and not shuffled[3]
     said = concluding(report)
-    assert f"and {found['mage'].correct} of 16 after learning from 60 questions" in said
+    assert f"and {found['mage'].correct} of 10 after learning from 30 questions" in said
     assert "Guidance calls at inference: 0." in said and f"Replay to {report.replay.marker}: " in said
     assert report.replay.checks and all(check.equal for check in report.replay.checks)
     assert mage("verify", report.run.run_id, "--runs-dir", str(tmp_path / "runs")).code == 0

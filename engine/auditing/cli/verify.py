@@ -109,11 +109,11 @@ def _repair(run: Run, *, yes: bool, lose: str, settings: Settings, out: Output) 
     where it has corrected something, so that a script does not go on as if nothing had happened.
     """
     from mage_es.engine.auditing.repair import repair
+    from mage_es.events.care import plan_repair
 
-    report = repair(run, confirmed=False)
-    is_wanted = lose == report.lost if report.lost else yes
-    if is_wanted:
-        report = repair(run, confirmed=True)
+    lost = plan_repair(run.log_path).lost
+    is_wanted = lose == lost if lost else yes
+    report = repair(run, confirmed=is_wanted)
     out.report(report, *_shown(report, run.id, done=is_wanted))
     if not is_wanted and (report.problems or report.mends):
         instead = " If you have a backup of the run, restore that instead." if report.problems else ""

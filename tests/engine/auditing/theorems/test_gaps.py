@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import ceil
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.engine.auditing.theorems.gaps import CoverageGap, coverage_bound, effective_bound, gaps, selections
@@ -50,7 +50,6 @@ def failing(draw: st.DrawFn) -> History:
 @pytest.mark.slow
 @pytest.mark.paper("Theorem 2")
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=60, deadline=None)
 @given(failing(), st.integers(1, 4), st.sampled_from([Fraction(1, 10), LAMBDA, Fraction(2)]))
 def test_no_gap_is_longer_than_its_bound(signal: Signal, history: History, count: int, weight: Fraction) -> None:
     events = selected(history, count=count, signal=signal, weight=weight)

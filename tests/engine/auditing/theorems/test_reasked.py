@@ -42,7 +42,7 @@ def checked(run: Run) -> dict[str, Check]:
 def reasked_alone(run: Run) -> dict[str, Check]:
     """Return the checks of what was asked again, without all the others of a verification."""
     reader = LogReader(run.log_path)
-    return {check.name: check for check in (*check_reasked(run, reader), *check_requests(run, reader))}
+    return {check.name: check for check in (*check_reasked(run, reader), check_requests(run, reader))}
 
 
 @pytest.mark.slow

@@ -1,8 +1,6 @@
 """Word problems in the tests: far more than a small run asks for, and opened in a sixth of the time of all."""
 
-FEW = {"evolution": 400, "test": 120}
-FEW_EPISODES = {"evolution": 150, "test": 50}
-"""And the episodes of a workshop, each of which is played once when it is opened."""
+FEW = {"evolution": 1_000, "test": 200}
 IN_A_PROCESS = f"from mage_es.engine.players.worlds.wordmath import benchmark\nbenchmark.SIZES.update({FEW!r})\n"
 """How the code of a process of its own begins, so that it has as many."""
 COMMAND = ("-c", f"{IN_A_PROCESS}from mage_es.cli import main; main()")

@@ -41,7 +41,7 @@ def has_events(run: Run) -> bool:
         return False
 
 
-benchmark.SIZES.update(evolution=400, test=120)  # as in tests/few_words.py
+benchmark.SIZES.update(evolution=1_000, test=200)  # as in tests/few_words.py
 runs = Path(sys.argv[1])
 run = Run("r", runs / "r")
 how: dict[str, Any] = {

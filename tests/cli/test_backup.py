@@ -4,7 +4,6 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from itertools import cycle
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -100,17 +99,18 @@ def saved(mage: Command, runs_dir: Path, tmp_path: Path) -> Path:
 
 
 def test_no_damage_of_a_backup_is_restored_and_the_next_backup_mends_or_names_it(runs_dir: Path, saved: Path) -> None:
-    """Each file, missing and harmed in another way, each in its turn: what is restored is the run as it was backed up
-    last, or nothing."""
+    """Each file, harmed in each way or, after the first of its kind, in two: what is restored is the run as it was
+    backed up last, or nothing."""
     whole, random = shutil.copytree(saved, saved.with_name("whole")), Random(26)
     first, right = Run("first", runs_dir / "first"), backed_up(runs_dir, saved)
     outcomes = Counter[str]()
-    harms = [kind for kind in KINDS if kind != "missing"]
-    for name, harm in zip(objects_in(whole), cycle(harms), strict=False):
-        for kind in ("missing", harm):
+    alike = set[str]()
+    for name in objects_in(whole):
+        for kind in ("flip", "missing") if (place := Path(name).parent.name) in alike else KINDS:
             outcomes[judge(first, saved, right, name, kind, random)] += 1
             shutil.rmtree(saved)
             shutil.copytree(whole, saved)
+        alike.add(place)
     assert outcomes["refused"] > outcomes["same"] and outcomes["earlier"] == 1
 
 

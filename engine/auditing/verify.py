@@ -115,15 +115,15 @@ def verify(
     except KeysUnusable as error:  # checks done before the error still count
         checks.append(Check(name="keys", ok=False, detail=str(error), damaged=True))
         return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
-    until = verdict.search.found.seq if verdict.search and verdict.search.found else 0
-    until = max([until, *(each.checkpoint.size for each in kept)])
+    searched = verdict.search.found.seq if verdict.search and verdict.search.found else 0
+    vouched = max([searched, *(each.checkpoint.size for each in kept)])
     exams = exam_rows(run, reader)
     return VerifyReport(
         run_id=run.id,
         head=verdict.head.chain,
         checks=tuple(checks),
         exams=exams,
-        grounds=grounds_of(checks, signed, run, reader, exams=exams, kept=until, known=known),
+        grounds=grounds_of(checks, signed, run, reader, exams=exams, vouched=vouched, known=known),
     )
 
 

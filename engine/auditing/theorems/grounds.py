@@ -50,15 +50,17 @@ def grounds_of(
     reader: LogReader,
     *,
     exams: Sequence[ExamRow],
-    kept: int,
+    vouched: int,
     known: Sequence[Verifier],
 ) -> tuple[Ground, ...]:
-    """Return a row for each claim. `kept` is the event of a head that was kept elsewhere (0: none), `known` are trusted
-    keys."""
+    """Return a row for each claim. `vouched` is the newest event that a head kept elsewhere vouches for (0: none),
+    `known` are trusted keys."""
     proved = [_recomputed(claim, [c for c in checks if c.name.startswith(by)]) for claim, by in RECOMPUTED.items()]
     grounds = [
         *proved,
-        _ground("nothing was removed from the end or replaced", "a head you kept", _whole(checks, signed, kept, known)),
+        _ground(
+            "nothing was removed from the end or replaced", "a head you kept", _whole(checks, signed, vouched, known)
+        ),
         _ground("gold and registration were there before the exams", "a head you kept", _before(signed, reader)),
         *(_ground(claim, "belief", state) for claim, state in _believed(signed, run, reader, exams)),
     ]
@@ -81,13 +83,13 @@ def _recomputed(claim: str, mine: Sequence[Check]) -> Ground:
     return _ground(claim, "recomputed", f"NO: {', '.join(failed)}" if failed else f"yes: {by}")
 
 
-def _whole(checks: Sequence[Check], signed: HeadsVerdict, kept: int, known: Sequence[Verifier]) -> str:
+def _whole(checks: Sequence[Check], signed: HeadsVerdict, vouched: int, known: Sequence[Verifier]) -> str:
     if any(not check.ok for check in checks if check.name in ("head", SIGNED)) or signed.cut:
         return f"NO: {'; '.join(signed.cut) or 'see the check of heads'}"
     if cut := next((check for check in checks if check.name == REPAIRS), None):
         return f"NO: {cut.detail}"
     by = [line for line in signed.seen if line.verifier in known]
-    until = max([kept, *(line.seq for line in by)])
+    until = max([vouched, *(line.seq for line in by)])
     if until:
         names = ", ".join(dict.fromkeys(line.verifier.name for line in by))
         return f"yes, up to event {until}" + (f", by {names}" if names else "")

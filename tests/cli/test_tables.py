@@ -218,7 +218,6 @@ def test_a_replay_says_for_each_projection_whether_it_is_equal() -> None:
         run_id="r1",
         marker="iter-9",
         seq=7,
-        events=7,
         seconds=0.5,
         path="x",
         success_memories=1,

@@ -330,9 +330,12 @@ def _reason(spec: ModelSpec) -> str:
     """Return why llama.cpp cannot load a model. It says so only on standard error, so this loads the model in another
     process."""
     code = "import sys; from mage_es.engine.providers.llamacpp import say_why; say_why(sys.argv[1])"
-    done = subprocess.run([sys.executable, "-c", code, spec.text], capture_output=True, check=False)
-    lines = done.stderr.decode("utf-8", "replace").splitlines()
-    said = next((line.partition(" E ")[2].partition(": ")[2] for line in lines if " E " in line), "")
+    said = ""
+    for _ in range(3):  # on a busy machine a process was seen to end before its log had said anything
+        done = subprocess.run([sys.executable, "-c", code, spec.text], capture_output=True, check=False)
+        lines = done.stderr.decode("utf-8", "replace").splitlines()
+        if said := next((line.partition(" E ")[2].partition(": ")[2] for line in lines if " E " in line), ""):
+            break
     return f"{shortened(said) or 'it does not say why'}. Download the model again, or choose another."
 
 

@@ -421,11 +421,11 @@ def _strategies(rows: Slice, similarity: Vector, query: Query, terms: Terms) -> 
 
 def _strategy_floors(rows: Slice) -> dict[int, float]:
     """Return by row number of each type strategy the least cosine at which a query is near enough."""
-    cases = [row for row in range(len(rows.kinds)) if is_case(rows, row)]
-    strategies = [row for row in range(len(rows.kinds)) if not is_case(rows, row)]
+    strategies = [row for row, kind in enumerate(rows.kinds) if kind == "type_strategy"]
+    cases = [row for row in range(len(rows.kinds)) if is_case(rows, row)] if strategies else []
     if not cases:
         return dict.fromkeys(strategies, -1.0)
-    known = rows.vectors[cases] if strategies else None
+    known = rows.vectors[cases]
     return {row: float(np.quantile(known @ rows.vectors[row], _NEAR)) for row in strategies}
 
 

@@ -69,8 +69,9 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Heard(NamedTuple):
-    """The feedback in a log, and what it is about."""
+    """The feedback in a log up to event `until`, and what it is about."""
 
+    until: int
     words: Sequence[v.FeedbackGiven]
     inferences: Sequence[v.InferenceOpened]
     proposals: Sequence[v.MemoryProposed]
@@ -126,9 +127,11 @@ async def publish_all(session: Session) -> list[Published]:
         require_free_space(session.run.path)
         k = progress.closed + 1
         session.enter_phase(k, "update")
-        with session.lock:  # what clients say meanwhile comes after it, in the log too
-            heard = _read_feedback(LogReader(session.run.log_path))
-            session.do(RecordFacts(decide_publish(session.world.setting, session.state, heard.of(turn, k))))
+        reader = LogReader(session.run.log_path)
+        heard = _read_feedback(reader, until=reader.head.seq)  # what clients say meanwhile is for the next publish
+        with session.lock:
+            *drafts, mark = decide_publish(session.world.setting, session.state, heard.of(turn, k))
+            session.do(RecordFacts([*drafts, msgspec.structs.replace(mark, causation=heard.until)]))
         done.append(await _finish(session, k))
     return done
 
@@ -148,7 +151,7 @@ async def publish_beside(
 
 def turns_of(setting: Setting, state: State, reader: LogReader) -> list[_Turn]:
     """Return the turns with something new."""
-    heard, k = _read_feedback(reader), state.progress.closed + 1
+    heard, k = _read_feedback(reader, until=reader.head.seq), state.progress.closed + 1
     return [turn for turn in heard.turns() if len(decide_publish(setting, state, heard.of(turn, k))) > 1]
 
 
@@ -156,7 +159,10 @@ def published_again(
     setting: Setting, state: State, reader: LogReader, records: Sequence[v.Record]
 ) -> Sequence[v.Draft]:
     """Return what the turn of a recorded UPDATE leads to, on the state before it."""
-    heard, mark = _read_feedback(reader, until=records[0].seq - 1), records[-1]
+    mark, before = records[-1], records[0].seq - 1
+    # It read what there was before it began, and the publish before it had read the rest.
+    since = reader.last(v.IterationClosed, until=before)
+    heard = _read_feedback(reader, until=min(max(since, mark.causation), before))
     is_review = any(isinstance(each.event, v.MemoryReleased) for each in records)
     return decide_publish(setting, state, heard.of(_Turn(mark.correlation, is_review), mark.iteration))
 
@@ -215,7 +221,7 @@ def _report(session: Session, k: int, rewards: int) -> Published:
     )
 
 
-def _read_feedback(reader: LogReader, *, until: int | None = None) -> _Heard:
+def _read_feedback(reader: LogReader, *, until: int) -> _Heard:
     window = {"since": last_inherited(reader) + 1, "until": until}
     words = list(reader.of(v.FeedbackGiven, **window))
     about, sessions = {word.inference for word in words}, {(word.key, word.session) for word in words}
@@ -240,7 +246,7 @@ def _read_feedback(reader: LogReader, *, until: int | None = None) -> _Heard:
     rewarded = [each for each in reader.of(v.BanditUpdated, **window) if each.bandit == "search"]
     inferences = [one for one in named if one.inference not in bypassed]
     return _Heard(
-        words, inferences, [each for all_of_it in proposals.values() for each in all_of_it], rewarded, reviews
+        *(until, words, inferences), [each for all_of_it in proposals.values() for each in all_of_it], rewarded, reviews
     )
 
 

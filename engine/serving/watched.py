@@ -24,13 +24,15 @@ class WatchedEmbedder:
         self.name, self.dimension, self.sha256 = embedder.name, embedder.dimension, embedder.sha256
         self._embedder, self._say = embedder, say
         self._counting, self._failed = Lock(), 0
-        if isinstance(embedder, Metered):
+        # A protocol is slow to check, and each request would.
+        if is_metered := isinstance(embedder, Metered):
             self.meter = embedder.meter
-            self.listen()
+        self._is_metered = is_metered
+        self.listen()
 
     def listen(self) -> None:
         """Get what the meter reports, which would pile up in it; a publish takes it for itself."""
-        if isinstance(self, Metered):
+        if self._is_metered:
             self.meter.connect(self._attempted, Runtime().budget(Ledger()))
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -40,10 +42,10 @@ class WatchedEmbedder:
         except Exception as error:
             if not isinstance(error, MageError):
                 error = PrerequisiteError(f"{type(error).__name__}: {error}.")
-            if not isinstance(self, Metered):
+            if not self._is_metered:
                 self._fails(str(error))
             raise error from None
-        if not isinstance(self, Metered):
+        if not self._is_metered:
             self._works()
         return vectors
 

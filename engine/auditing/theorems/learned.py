@@ -161,10 +161,9 @@ def _otherwise(at: _Recorded, records: Sequence[v.Record]) -> tuple[str, int]:
     """Return what a batch has otherwise than its commands lead to, and its place; ("", -1) if nothing decides it."""
     first, mark = records[0], records[-1].event
     where = f"{first.phase} of iteration {first.iteration}"
+    phases = {"snapshot"} if at.world.setting.is_served else _PHASES
     try:
-        if isinstance(mark, v.PhaseCompleted) and mark.phase in (
-            {"snapshot"} if at.world.setting.is_served else _PHASES
-        ):
+        if isinstance(mark, v.PhaseCompleted) and mark.phase in phases:
             commands = [_driven(_command(at, mark))]
         elif isinstance(first.event, v.QuestionPlanned | v.AnswerCarried) and is_planned_anywhere(at.world):
             commands = [_asked(at, records)]

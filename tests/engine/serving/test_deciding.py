@@ -3,17 +3,24 @@
 import asyncio
 import shutil
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from itertools import islice
 from pathlib import Path
+from threading import Thread
+from typing import Any, cast
 
 import msgspec
 import pytest
 
+from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import publish
 from mage_es.engine.serving.rules.feedback import Feedback
+from mage_es.engine.serving.rules.publishing import may_reward
 from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
 from tests.engine.auditing.theorems.test_learned import learned_in
@@ -44,6 +51,57 @@ def published(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Ru
     live.close()
     publish(live.run)
     return live.run
+
+
+class Interrupting:
+    """A lock; the first time that it is taken, something happens just before."""
+
+    def __init__(self, lock: AbstractContextManager[object], happen: Callable[[], object]) -> None:
+        self._lock, self._happens = lock, [happen]
+
+    def __enter__(self) -> object:
+        while self._happens:
+            self._happens.pop()()
+        return self._lock.__enter__()
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._lock.__exit__(*error)
+
+
+def test_what_a_client_says_while_a_publish_reads_is_for_the_next_and_both_are_decided_so_again(
+    evolved_once: Run, tmp_path: Path
+) -> None:
+    run = Run(evolved_once.id, shutil.copytree(evolved_once.path, tmp_path / evolved_once.id))
+    live = LiveRun.open(run, learn="propose", holdback=0.0)
+    models = Models(open_model("builtin/analogist", "execution"), None)
+    prepared = (live.prepare(said(each.question), "chat", key="a") for each in live.world.questions.values())
+    asked = list(islice((one for one in prepared if may_reward(one.opened)), 3))
+    for one in asked:
+        live.submit(one).result()
+
+    def score(place: int) -> None:
+        about = Feedback(
+            metric="good", value=True, idempotency_key=str(place), inference_id=asked[place].opened.inference
+        )
+        asyncio.run(live.give_feedback(about, key="a"))
+
+    def score_meanwhile() -> None:
+        client = Thread(target=score, args=(2,))
+        client.start()
+        client.join()
+
+    score(0)
+    live.publish(models, Runtime())
+    score(1)
+    lock, live.lock = live.lock, cast(Any, Interrupting(live.lock, score_meanwhile))
+    live.publish(models, Runtime())
+    live.lock = lock
+    live.publish(models, Runtime())
+    live.close()
+    rewards = [event.question_id for event in LogReader(live.run.log_path).of(v.BanditUpdated) if is_live(event)]
+    assert rewards == [one.opened.inference for one in asked]
+    check = learned_in(live.run.log_path)
+    assert check.ok and not check.doubt, check.detail
 
 
 def changed(**values: object) -> Callable[[v.Event], v.Event]:

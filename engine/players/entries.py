@@ -16,7 +16,7 @@ _PRIVATE = BenchmarkFamily(
     lambda name, seed: _part("private.benchmark:PrivateSet")(name, seed),
 )
 BENCHMARKS: Mapping[str, BenchmarkEntry | BenchmarkFamily] = {
-    **{f"private-{kind}": _PRIVATE for kind in ("codes", "composition", "drift", "labels", "pairs", "units")},
+    **{f"private-{kind}": _PRIVATE for kind in ("codes", "composition", "drift", "labels", "limits", "pairs", "units")},
     "wordmath": BenchmarkEntry(lambda seed, _: _part("wordmath.benchmark:WordMath")(seed)),
     "workshop": BenchmarkEntry(
         lambda seed, _: _part("workshop.benchmark:Workshop")(seed),

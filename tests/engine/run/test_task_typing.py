@@ -107,8 +107,8 @@ def test_the_description_counts_where_the_examples_say_nothing() -> None:
 
 def test_a_question_about_as_near_to_another_type_is_doubtful() -> None:
     by_text = typing("none", "benchmark")
-    same = {name: TaskTypeCreated(task_type=name, description="", examples=("l1",)) for name in ("a1", "a2")}
-    assert by_text.doubtful([HELD_OUT], same) == {HELD_OUT.id: "a2"}
+    same = {name: TaskTypeCreated(task_type=name, description="", examples=("l1",)) for name in ("a5", "a6")}
+    assert by_text.doubtful([HELD_OUT], same) == {HELD_OUT.id: "a6"}
     assert by_text.doubtful([HELD_OUT], INDUCED) == by_text.doubtful([HELD_OUT], {}) == {}
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from mage_es.engine.players.worlds.generated import Generated, distinct
-from mage_es.engine.players.worlds.private import codes, composition, tickets, units
+from mage_es.engine.players.worlds.private import codes, composition, limits, tickets, units
 from mage_es.engine.players.worlds.private.kind import PrivateRule, SetKind
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.players.worlds.wordmath.generator import split_of
@@ -30,6 +30,7 @@ KINDS: Mapping[str, SetKind] = {
     "private-composition": composition.KIND,
     "private-drift": tickets.DRIFT,
     "private-labels": tickets.LABELS,
+    "private-limits": limits.KIND,
     "private-pairs": tickets.PAIRS,
     "private-units": units.KIND,
 }

@@ -73,7 +73,7 @@ def test_what_does_not_exist_is_refused_by_name(mage: Command, runs_dir: Path) -
 def test_what_is_proved_harmful_goes_out_of_use_once_and_a_dry_run_only_says_so(mage: Command) -> None:
     measured(Path("runs"), 1, questions=120, top=6)
     looked = mage("memory", "prune", "1-asked", "--dry-run")
-    assert looked.code == 0 and "1 would go out of use" in looked.out and "20 of 41 right as they were" in looked.out
+    assert looked.code == 0 and "1 would go out of use" in looked.out and "22 of 45 right as they were" in looked.out
     refused = mage("evolve", "--from", "1-asked", "--prune", "--register-questions", "5")
     assert refused.code == 2 and "add --register" in refused.err
     assert json.loads(mage("memory", "list", "1-asked", "--status", "quarantined", "--json").out)["items"] == []

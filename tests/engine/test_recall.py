@@ -32,7 +32,10 @@ from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned
 pytestmark = pytest.mark.slow
 TEAMS = {"lamp": "amber", "desk": "birch", "visa": "cobalt", "router": "dune"}
 TASKS = [
-    {"question": f"Ticket {number} from room {number * 7 % 31}: the {thing} is gone again.", "answer": team}
+    {
+        "question": f"Ticket {40_000 + number} from room {10_000 + number * 7 % 31}: the {thing} is gone again.",
+        "answer": team,
+    }
     for number in range(40)
     for thing, team in TEAMS.items()
 ]

@@ -234,7 +234,7 @@ def test_texts_of_subjects_are_sealed_there_too_and_go_with_their_key(tmp_path: 
 
 @pytest.mark.slow
 def test_of_memories_with_a_known_effect_sign_and_interval_are_right(tmp_path: Path) -> None:
-    found = [one for seed in (2, 4) for one in measured(tmp_path, seed, questions=120, top=6)]
+    found = [one for seed in (1, 5) for one in measured(tmp_path, seed, questions=120, top=6)]
     clear = [one for one in found if abs(one.truth) > 10]
     assert clear and all(one.is_sign_right for one in clear)
     covered = [one.is_covered for one in found if one.is_covered is not None]

@@ -38,7 +38,8 @@ ALGORITHM = (
 
 _WORD, _PAIR, _TRIPLE, _OCTAVE = 4, 1, 2, 2
 """How much a feature of each kind adds to its bucket. A pair says in which order two words are, and little else: pairs
-that weigh more drown the words that an answer depends on, since all features share the buckets."""
+that weigh more drown the words that an answer depends on, since all features share the buckets. An octave adds as much
+with the word that follows as alone."""
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SEPARATOR = re.compile("[.,:/]")
 _NUMBER = "0"

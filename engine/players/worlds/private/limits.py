@@ -1,7 +1,7 @@
 """Parcels to teams by weight: each team takes what is heavier than one limit and no heavier than the next.
 
-No word of a text says which team it is, and few weights come twice: what must be learned is where the limits are. Other
-numbers (pieces, order, shelf) say nothing.
+No word of a text says which team it is, and few weights occur twice: what must be learned is where the limits are.
+Other numbers (pieces, order, shelf) say nothing.
 """
 
 from itertools import pairwise
@@ -49,7 +49,7 @@ class LimitRule:
 
 
 def kilograms(hundredths: int) -> float:
-    """Return the weight after so many hundredths of a doubling; each hundredth of one adds as much."""
+    """Return the weight after so many hundredths of a doubling; within one it grows by equal steps."""
     doublings, rest = divmod(hundredths, 100)
     return _LIGHTEST * (1 << doublings) * (100 + rest) / 100
 

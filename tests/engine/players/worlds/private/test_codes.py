@@ -4,22 +4,17 @@ import re
 
 import pytest
 
-from mage_es.engine.players.worlds.private.benchmark import PrivateSet, SeededName, recorded, rule_of
+from mage_es.engine.players.worlds.private.benchmark import PrivateSet
 from mage_es.engine.players.worlds.private.codes import GRADES, TAPES, CodeRule
 from mage_es.engine.seams.benchmark import SPLITS
-
-
-def rule(name: str, seed: int) -> CodeRule:
-    found = rule_of(SeededName(recorded(name), seed))
-    assert isinstance(found, CodeRule)
-    return found
+from tests.engine.players.worlds.private.rules import rule
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_who_knows_the_rule_can_write_every_code(level: int) -> None:
     name = f"private-codes?difficulty={level}"
     for seed in (1, 2):
-        known = rule(name, seed)
+        known = rule(CodeRule, name, seed)
         for split in SPLITS:
             for question in PrivateSet(name, seed).questions(split):
                 text = question.question
@@ -38,7 +33,7 @@ def test_who_knows_the_rule_can_write_every_code(level: int) -> None:
 
 
 def test_fields_order_punctuation_and_spelling_are_of_the_seed() -> None:
-    rules = [rule("private-codes?fields=4", seed) for seed in range(12)]
+    rules = [rule(CodeRule, "private-codes?fields=4", seed) for seed in range(12)]
     assert len({known.order for known in rules}) > 6
     assert len({known.separators for known in rules}) > 6
     assert len({known.digits for known in rules}) == 3

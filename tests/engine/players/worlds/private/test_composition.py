@@ -2,15 +2,10 @@
 
 import pytest
 
-from mage_es.engine.players.worlds.private.benchmark import PrivateSet, SeededName, recorded, rule_of
+from mage_es.engine.players.worlds.private.benchmark import PrivateSet
 from mage_es.engine.players.worlds.private.composition import CompositionRule
 from mage_es.engine.seams.benchmark import Question
-
-
-def rule(name: str, seed: int) -> CompositionRule:
-    found = rule_of(SeededName(recorded(name), seed))
-    assert isinstance(found, CompositionRule)
-    return found
+from tests.engine.players.worlds.private.rules import rule
 
 
 def product_of(known: CompositionRule, question: Question) -> str:
@@ -22,14 +17,14 @@ def product_of(known: CompositionRule, question: Question) -> str:
 def test_who_knows_both_rules_is_right_about_everything_held_out(level: int) -> None:
     name = f"private-composition?difficulty={level}"
     for seed in (1, 2):
-        known = rule(name, seed)
+        known = rule(CompositionRule, name, seed)
         for question in PrivateSet(name, seed).questions("test"):
             assert known.carrier[known.depot[product_of(known, question)]] == question.gold
 
 
 def test_evolution_has_both_rules_for_all_that_is_held_out_and_the_composition_of_none_of_it() -> None:
     for seed in (1, 2, 3):
-        known = rule("private-composition", seed)
+        known = rule(CompositionRule, "private-composition", seed)
         evolution = PrivateSet("private-composition", seed).questions("evolution")[:120]
         parts = {
             part: [q for q in evolution if q.task_type.endswith(part)] for part in ("keeping", "serving", "bringing")

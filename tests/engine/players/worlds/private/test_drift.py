@@ -5,23 +5,18 @@ from collections import Counter
 
 import pytest
 
-from mage_es.engine.players.worlds.private.benchmark import PrivateSet, SeededName, recorded, rule_of
+from mage_es.engine.players.worlds.private.benchmark import PrivateSet
 from mage_es.engine.players.worlds.private.tickets import DriftRule
 from mage_es.engine.seams.benchmark import SPLITS
+from tests.engine.players.worlds.private.rules import rule
 from tests.engine.players.worlds.private.test_labels import OTHERS
-
-
-def rule(name: str, seed: int) -> DriftRule:
-    found = rule_of(SeededName(recorded(name), seed))
-    assert isinstance(found, DriftRule)
-    return found
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_who_knows_the_rules_and_the_days_of_change_is_always_right(level: int) -> None:
     name = f"private-drift?difficulty={level}"
     for seed in (1, 2):
-        known = rule(name, seed)
+        known = rule(DriftRule, name, seed)
         for split in SPLITS:
             for question in PrivateSet(name, seed).questions(split):
                 (product,) = (each for each in known.products if each in OTHERS.sub("", question.question))
@@ -33,7 +28,7 @@ def test_who_knows_the_rules_and_the_days_of_change_is_always_right(level: int) 
 
 
 def test_every_product_moves_at_every_change() -> None:
-    known = rule("private-drift?labels=6&changes=3", 1)
+    known = rule(DriftRule, "private-drift?labels=6&changes=3", 1)
     days = (1, *known.change_days)
     for product in known.products:
         assert len({known.team_on(product, day) for day in days}) == len(days) == 4

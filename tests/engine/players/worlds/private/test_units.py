@@ -4,25 +4,25 @@ import re
 
 import pytest
 
-from mage_es.engine.players.worlds.private.benchmark import PrivateSet, SeededName, recorded, rule_of
+from mage_es.engine.players.worlds.private.benchmark import PrivateSet
 from mage_es.engine.players.worlds.private.units import UnitRule
 from mage_es.engine.seams.benchmark import SPLITS
+from tests.engine.players.worlds.private.rules import rule
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])
 def test_who_knows_the_rule_can_reckon_every_answer(steps: int) -> None:
     name = f"private-units?steps={steps}&wordings=6&asides=1"
     for seed in (1, 2):
-        rule = rule_of(SeededName(recorded(name), seed))
-        assert isinstance(rule, UnitRule)
+        known = rule(UnitRule, name, seed)
         for split in SPLITS:
             for question in PrivateSet(name, seed).questions(split):
-                found = re.search(rf"(\d+) {rule.large}s and (\d+) {rule.small}", question.question)
+                found = re.search(rf"(\d+) {known.large}s and (\d+) {known.small}", question.question)
                 assert found
-                (rate,) = (rule.rates[way] for way in rule.rates if way in question.question)
-                total = int(found[1]) * rule.size + int(found[2])
-                extra = rule.extra if total > rule.limit else 0
-                fee = (total, total * rate, total * rate + rule.handling, total * rate + rule.handling + extra)
+                (rate,) = (known.rates[way] for way in known.rates if way in question.question)
+                total = int(found[1]) * known.size + int(found[2])
+                extra = known.extra if total > known.limit else 0
+                fee = (total, total * rate, total * rate + known.handling, total * rate + known.handling + extra)
                 assert question.gold == str(fee[steps - 1])
 
 

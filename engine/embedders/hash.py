@@ -1,32 +1,12 @@
-"""The embedder `hash`: words, word pairs, letter triples and sizes of numbers hashed into 128 signed buckets.
+"""The embedder `hash`: a text as 128 signed buckets of its words (rules/hashing.py).
 
 It needs no weights and no network, and it knows no meaning: two texts are near when they share words and parts of
-words. A number has no topic, so all numbers count as the same word; but what is right often depends on how large one is
-("over 500 euros"), so it also counts by its octave (the next power of two), alone and with the word that follows.
-
-Rules
-    - An octave has a feature in common with the one below, and another with the one above: without these 5 would be no
-      nearer to 9 than to 9,000.
-    - A time, a fraction, a date or a version has no size, nor has a whole number of more than four digits without
-      separators: that is the name of an order or a customer more often than an amount.
-    - The same text gives the same bytes on every machine: all sums are over exact integers, and the only roundings are
-      one square root, one division and one cast, each correctly rounded.
-
-Why not a library's feature hasher: those hash one feature at a time, an order of magnitude slower than
-one cached row of buckets for each word.
+words.
 """
 
-import math
-import re
-from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
-from threading import Lock
-from zlib import crc32
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mage_es.engine.rules.hashing import Hashing
 from mage_es.engine.seams.embedder import Vectors
 from mage_es.events.digests import sha256_text
 
@@ -36,47 +16,6 @@ ALGORITHM = (
     "1 + ln(count), 128 signed buckets"
 )
 
-_WORD, _PAIR, _TRIPLE, _OCTAVE = 4, 1, 2, 2
-"""How much a feature of each kind adds to its bucket. A pair says in which order two words are, and little else: pairs
-that weigh more drown the words that an answer depends on, since all features share the buckets. An octave adds as much
-with the word that follows as alone."""
-_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
-_SEPARATOR = re.compile("[.,:/]")
-_NUMBER = "0"
-"""The word that all numbers are."""
-_LONGEST_AMOUNT, _LONGEST_NUMBER = 4, 15
-"""How many characters a number that has a size may have, without separators and with."""
-_LONGEST_WORD = 24
-_CACHED_WORDS = 65_536
-_SCALE = 64
-_MOST_COUNTED = 255
-_WEIGHTS = (0.0, *(float(round(_SCALE * (1 + math.log(count)))) for count in range(1, _MOST_COUNTED + 1)))
-"""How much a count weighs. Looked up in place: a call for each word and each pair would take a quarter of the time."""
-
-
-class _Words(dict[str, int]):
-    """The place of each word, by every token that stands for it; a new word gets the next place. Threads share it: what
-    is at a place exists before the place is known."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: list[bytes] = []
-        self.codes: list[tuple[bytes, int, list[int]]] = []
-        """A word's bytes, for its use as second of a pair, and its checksum and those of its octaves, for its use as
-        first."""
-        self._places: dict[tuple[str, int | None], int] = {}
-        self._growing = Lock()
-
-    def __missing__(self, token: str) -> int:
-        found = (_NUMBER, _octave(token)) if token[0].isdecimal() else (token[:_LONGEST_WORD], None)
-        with self._growing:
-            if found not in self._places:
-                word = found[0].encode()
-                self.rows.append(_row(*found))
-                self.codes.append((word, crc32(word + b" "), [crc32(f"{each} ".encode()) for each in _names(found[1])]))
-                self._places[found] = len(self.rows) - 1
-        return self.setdefault(token, self._places[found])
-
 
 class HashEmbedder:
     name = "hash"
@@ -84,70 +23,8 @@ class HashEmbedder:
     sha256 = sha256_text(ALGORITHM)
 
     def __init__(self) -> None:
-        self._words = _Words()
+        self._hashing = Hashing(DIMENSION)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of shape [len(texts), 128], float32; a text without words gives zeros."""
-        vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
-        for place, text in enumerate(texts):
-            if len(self._words) > _CACHED_WORDS:
-                self._words = _Words()
-            if (buckets := _buckets(self._words, text)) is not None:
-                vectors[place] = buckets / (math.sqrt(float(buckets @ buckets)) or 1.0)
-        return vectors
-
-
-def _buckets(words: _Words, text: str) -> NDArray[np.float64] | None:
-    """Return the signed buckets of a text, 128 whole numbers; None if it has no words."""
-    found = [words[token] for token in _TOKEN.findall(text.lower())]
-    if not found:
-        return None
-    counts = Counter(found)
-    rows = np.frombuffer(b"".join([words.rows[word] for word in counts]), dtype=np.int8).reshape(-1, DIMENSION)
-    weights = np.array([_WEIGHTS[count if count < _MOST_COUNTED else _MOST_COUNTED] for count in counts.values()])
-    # Plain numbers, since a text has few pairs: NumPy's overhead per call would cost more than all of them.
-    sums, codes = [0.0] * DIMENSION, words.codes
-    pairs = [(codes[first], codes[second][0]) for first, second in pairwise(found)]
-    _add(sums, _PAIR, [crc32(second, first) for (_, first, _), second in pairs])
-    _add(sums, _OCTAVE, [crc32(second, octave) for (_, _, octaves), second in pairs for octave in octaves])
-    buckets: NDArray[np.float64] = weights @ rows.astype(np.float64) + sums
-    return buckets
-
-
-def _add(sums: list[float], each: int, features: Sequence[int]) -> None:
-    """Add features to their buckets, given by their checksums; `each` is what one of them adds."""
-    for code, count in Counter(features).items():
-        weight = _WEIGHTS[count if count < _MOST_COUNTED else _MOST_COUNTED]
-        sums[code % DIMENSION] += (each if code & 0x8000_0000 else -each) * weight
-
-
-def _octave(number: str) -> int | None:
-    """Return the octave of a number, counted in thousandths; None if it has no size."""
-    parts, marks = _SEPARATOR.split(number), set(_SEPARATOR.findall(number))
-    if marks & {":", "/"} or len(number) > (_LONGEST_NUMBER if marks else _LONGEST_AMOUNT):
-        return None
-    whole, decimals = parts, ""
-    if len(marks) == 2 or (len(parts) == 2 and ("." in marks or len(parts[1]) != 3 or whole[0] == "0")):
-        whole, decimals = parts[:-1], parts[-1]
-    if any(len(part) != 3 for part in whole[1:]):
-        return None
-    return int("".join(whole) + f"{decimals:0<3.3}").bit_length()
-
-
-def _names(octave: int | None) -> Sequence[str]:
-    """Return the features of an octave: itself, and with each of the two beside it."""
-    return () if octave is None else (f"#{octave}", f"#{octave}|{octave + 1}", f"#{octave - 1}|{octave}")
-
-
-def _row(word: str, octave: int | None) -> bytes:
-    """Return a word's own buckets: the word, its letter triples with the borders marked, or a number's octave."""
-    row = np.zeros(DIMENSION, dtype=np.int8)
-    features = [(word, _WORD)]
-    if word != _NUMBER:
-        marked = f"<{word}>"
-        features += [("~" + marked[at : at + 3], _TRIPLE) for at in range(len(marked) - 2)]
-    features += [(name, _OCTAVE) for name in _names(octave)]
-    for feature, weight in features:
-        code = crc32(feature.encode())
-        row[code % DIMENSION] += weight if code & 0x8000_0000 else -weight
-    return row.tobytes()
+        return self._hashing.vectors(texts)

@@ -5,6 +5,10 @@ say nothing about a question's answer are shrunk before two questions are compar
 
 Rules
     - Two metrics are candidates, in this order. Each replaces the current one, at first the cosine, if it is better.
+    - A regression (rules/regression.py) ranks the cases of a type, unless by the same folds the nearest by metric or
+      cosine are right more often (one-sided exact sign test, WORSE). It need not win, since the metric was chosen as
+      the best by these very folds, which flatters it. It learns from all cases, and with it none is outvoted: a slip
+      among many weighs little.
     - Relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage: vectors, less the mean of
       all, are multiplied by the inverse square root of the scatter within answers plus a multiple of the identity.
       Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself
@@ -52,6 +56,7 @@ from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import since
 from mage_es.engine.rules.own import of_anchors
+from mage_es.engine.rules.regression import Regression, regression_of, words_of
 from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice, computed_of
@@ -61,6 +66,8 @@ VOTES, RIGHT = 4, 0.75
 """How many of a case's NEIGHBOURS outvote it, and how often they must be right about the cases that they judge."""
 P, SURE = 0.1, 0.01
 """The largest p value for a better metric: of the first, and of the second, which can overfit more."""
+WORSE = 0.2
+"""The largest p value for a regression that is worse than what was chosen before."""
 SHRINKAGE = 0.1
 """What is added to the scatter, whose mean over all directions is 1. Values from 0.03 to 0.3 make little difference."""
 LATEST, AXES, STEPS = 300, 64, 40
@@ -116,39 +123,47 @@ class Metric(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A case: its position, a vector [d], and its answer."""
+    """A case: its position, a vector [d], its answer, and its question as far as it has a text of its own."""
 
     task_type: str
     vector: Vector
     answer: str
     is_old: bool = False
     """Whether it is out of date."""
+    question: str = ""
 
 
 class FittedMetrics(NamedTuple):
-    """The result of learning from cases: by task type the metric that beats the cosine, and the positions of outvoted
-    cases."""
+    """The result of learning from cases: by task type the metric that beats the cosine and the regression that is not
+    worse than this, and the positions of outvoted cases."""
 
     metrics: Mapping[str, Metric]
+    regressions: Mapping[str, Regression] = {}
     outvoted: Sequence[int] = ()
 
 
 def metric_of(memory: Memory, task_type: str, *, for_anchors: bool = False) -> Metric | None:
     """Return the metric that the cases show to be better than the cosine for a task type, or None. `for_anchors` is
     whether it must not be learned from anchors."""
-    metrics, _ = _fitted_by(memory, for_anchors=for_anchors)
-    return metrics.get(task_type)
+    learned, _ = _learned(memory, for_anchors=for_anchors)
+    return learned.metrics.get(task_type)
+
+
+def regression_for(memory: Memory, task_type: str, *, for_anchors: bool = False) -> Regression | None:
+    """Return the regression by which a task type's cases are ranked, or None where metric or cosine find more."""
+    learned, _ = _learned(memory, for_anchors=for_anchors)
+    return learned.regressions.get(task_type)
 
 
 def outvoted(memory: Memory, *, for_anchors: bool = False) -> frozenset[str]:
     """Return the ids of the cases that similar ones outvote."""
-    _, found = _fitted_by(memory, for_anchors=for_anchors)
+    _, found = _learned(memory, for_anchors=for_anchors)
     return found
 
 
-def _fitted_by(memory: Memory, *, for_anchors: bool) -> tuple[Mapping[str, Metric], frozenset[str]]:
+def _learned(memory: Memory, *, for_anchors: bool) -> tuple[FittedMetrics, frozenset[str]]:
     if not (slices := slices_of(memory)):
-        return {}, frozenset()
+        return FittedMetrics({}), frozenset()
     apart = frozenset().union(*map(of_anchors, slices)) if for_anchors else frozenset[str]()
     name = "metric for anchors" if apart else "metric"
     return computed_of(slices, name, lambda: _of_cases(memory, slices, apart))
@@ -161,9 +176,7 @@ def slices_of(memory: Memory) -> list[Slice]:
     ]
 
 
-def _of_cases(
-    memory: Memory, slices: Sequence[Slice], apart: frozenset[str]
-) -> tuple[Mapping[str, Metric], frozenset[str]]:
+def _of_cases(memory: Memory, slices: Sequence[Slice], apart: frozenset[str]) -> tuple[FittedMetrics, frozenset[str]]:
     found = (
         (rows.births[row], name, rows.vectors[row])
         for rows in slices
@@ -173,13 +186,13 @@ def _of_cases(
     up_to_date = {name: since(memory, name) for name in memory.task_types()}
     in_doubt = {name: doubted(memory, name) for name in memory.task_types()}
     cases = [
-        (name, Placed(row.task_type, vector, row.answer, start.is_outdated(memory.taught(row), row.answer)))
+        (name, Placed(row.task_type, vector, row.answer, is_old, row.question))
         for _, name, vector in sorted(found, key=itemgetter(0, 1))
         if (row := memory.row(name)).origin.by not in in_doubt[row.task_type]
-        for start in (up_to_date[row.task_type],)
+        for is_old in (up_to_date[row.task_type].is_outdated(memory.taught(row), row.answer),)
     ][-MOST:]
     fitted = learn_metrics([case for _, case in cases])
-    return fitted.metrics, frozenset(cases[place][0] for place in fitted.outvoted)
+    return fitted, frozenset(cases[place][0] for place in fitted.outvoted)
 
 
 class _Cases(NamedTuple):
@@ -194,28 +207,67 @@ class _Cases(NamedTuple):
 
 
 def learn_metrics(cases: Sequence[Placed]) -> FittedMetrics:
-    """Return the metrics that cases give."""
+    """Return the metrics and regressions that cases give."""
     types = [_OLD * case.is_old + case.task_type for case in cases]
     known = _Cases(
         np.array(types),
         np.array([case.vector for case in cases], dtype=np.float64),
-        [_features(name, case.answer) for name, case in zip(types, cases, strict=True)],
+        [features(name, case.answer) for name, case in zip(types, cases, strict=True)],
     )
+    fitted, held = _of_both_times(known, np.array([case.is_old for case in cases], dtype=bool))
+    regressions = _regressions(known, [case.question for case in cases], held)
+    left_out = tuple(place for place in fitted.outvoted if types[place] not in regressions)
+    return FittedMetrics(fitted.metrics, regressions, left_out)
+
+
+def _of_both_times(known: _Cases, is_old: NDArray[np.bool_]) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
+    """Return what `_fitted` does: of all cases together or, where that is better, of those up to date alone."""
     together, held = _fitted(known)
-    late = np.flatnonzero([not case.is_old for case in cases])
-    if len(late) in (0, len(cases)):
-        return together
+    late = np.flatnonzero(~is_old)
+    if len(late) in (0, len(is_old)):
+        return together, held
     alone, nearest = _fitted(known.some(late))
     found = [*held]
     for place, row in zip(late, nearest, strict=True):
         found[place] = late[row]
     better = _better(known, found, held, P)
-    chosen = {name: alone if name in better else together for name in types}
-    return FittedMetrics(
-        {name: by.metrics[name] for name, by in chosen.items() if name in by.metrics},
-        [place for place in together.outvoted if types[place] not in better]
-        + [int(late[place]) for place in alone.outvoted if types[late[place]] in better],
+    chosen = {name: alone if name in better else together for name in map(str, np.unique(known.types))}
+    return (
+        FittedMetrics(
+            {name: by.metrics[name] for name, by in chosen.items() if name in by.metrics},
+            outvoted=[place for place in together.outvoted if known.types[place] not in better]
+            + [int(late[place]) for place in alone.outvoted if known.types[late[place]] in better],
+        ),
+        [found[place] if name in better else held[place] for place, name in enumerate(map(str, known.types))],
     )
+
+
+def _regressions(known: _Cases, questions: Sequence[str], held: Sequence[NDArray[np.intp]]) -> dict[str, Regression]:
+    """Return the regressions of all task types but those for which the nearest cases that were `held` are shown to be
+    right more often than its own, of other folds."""
+    everything, words, chosen = np.arange(len(questions)), words_of(questions), dict[str, Regression]()
+
+    def fitted(places: NDArray[np.intp]) -> Regression | None:
+        answers = [known.features[place] for place in places]
+        return regression_of(words[places], answers, [questions[place] for place in places])
+
+    for name in map(str, np.unique(known.types)):
+        own, won, lost = everything[known.types == name], 0, 0
+        for fold in range(FOLDS):
+            others = own[own % FOLDS != fold]
+            regression = fitted(others)
+            answers = regression.answers(known.features[place] for place in others) if regression else None
+            for place in own[own % FOLDS == fold]:
+                nearest = others[:0]
+                if regression and answers:
+                    cosine = (known.vectors[others] @ known.vectors[place]).astype(np.float32)
+                    nearest = others[[regression.closeness(words[place], answers, cosine).argmax()]]
+                more, less = (_common(known, place, row)[0] for row in (nearest, held[place]))
+                won, lost = won + (more > less), lost + (more < less)
+        is_worse = lost > won and sign_test(lost, won + lost) <= WORSE
+        if not is_worse and (regression := fitted(own)):
+            chosen[name] = regression
+    return chosen
 
 
 def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
@@ -246,10 +298,10 @@ def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
         if learned := ways[name](known.some(kept)):
             best[name] = learned._replace(mean=known.vectors[kept[known.types[kept] == name]].mean(axis=0))
     held = [found[at] if known.types[at] in better else held[at] for at in everything]
-    return FittedMetrics(best, [place for place in left_out if known.types[place] in better]), held
+    return FittedMetrics(best, outvoted=[place for place in left_out if known.types[place] in better]), held
 
 
-def _features(task_type: str, answer: str) -> frozenset[str]:
+def features(task_type: str, answer: str) -> frozenset[str]:
     # The same word is a different answer in another type.
     answer = answer.strip().casefold()
     parts = ("", f"={answer}", *_WORD.findall(answer))

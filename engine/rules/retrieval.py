@@ -11,8 +11,8 @@ Rules
       into it: corrections and examples only. A retrieval recipe may require a least cosine of every memory.
     - Among the nearest, cases that may have been solved by chance (`guess`, rules/new_memories.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
-    - If a metric was learned from the cases (rules/metric.py) it ranks them. Floors are always cosines: there, that of
-      the nearest case lets all in.
+    - If a metric (rules/metric.py) or a regression (rules/regression.py) was learned from the cases it ranks them.
+      Floors are always cosines: there, that of the nearest case lets all in.
     - Where a metric may be learned, cases that are out of date (rules/drift.py), or that their like outvote, are shown
       with no question.
     - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own; nor is a type strategy that
@@ -38,9 +38,10 @@ from numpy.typing import NDArray
 
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import Since, since
-from mage_es.engine.rules.metric import Metric, metric_of, outvoted
+from mage_es.engine.rules.metric import Metric, features, metric_of, outvoted, regression_for
 from mage_es.engine.rules.new_memories import GUESS
 from mage_es.engine.rules.own import normal_form, of_anchors
+from mage_es.engine.rules.regression import CaseAnswers, Regression, words_of
 from mage_es.engine.seams.embedder import Vector
 from mage_es.events.vocabulary import MemoryAppended, RetrievalRecipeAuthored
 from mage_es.projections.memory import INDEXES, Index, Memory, MemoryRow
@@ -84,8 +85,8 @@ class Terms(NamedTuple):
     whether to leave out the question's own memories.
 
     `least_similarity` is a retrieval recipe's, `floor` the least cosine for a memory of a case to be served (-1: no
-    floor). `is_reasoned` is whether cases without reasoning are left out, `is_measured` whether a learned metric, if
-    any, ranks them.
+    floor). `is_reasoned` is whether cases without reasoning are left out, `is_measured` whether a learned metric
+    or regression, if any, ranks them.
     """
 
     bundle: int
@@ -179,7 +180,7 @@ class Candidates:
             return Pool(rows, nothing, nothing, (), lambda by: iter(()), 0)
         # Unit vectors, so this is the cosine.
         cosine = rows.vectors @ query.vector
-        similarity = self._metric.similarity(rows, query.vector) if self._metric else cosine
+        similarity = self._similarity(rows, cosine)
         in_doubt = doubted(memory, task_type).keys() - {query.client}
         strategies = list[int]()
         if not terms.strategy_floor and task_type == query.task_type:
@@ -233,17 +234,42 @@ class Candidates:
 
         return may_get
 
+    def _similarity(self, rows: Slice, cosine: Vector) -> Vector:
+        """Return the similarities by which the rows of a slice are ranked: `cosine` itself if nothing was learned."""
+        match self._learned:
+            case Regression() as regression:
+                [words] = words_of([self.query.question])
+                return regression.closeness(words, self._answers(rows, regression), cosine)
+            case Metric() as metric:
+                return metric.similarity(rows, self.query.vector)
+        return cosine
+
+    def _answers(self, rows: Slice, regression: Regression) -> CaseAnswers:
+        made_by, known = rows.computed.get("answers by regression", (None, None))
+        if made_by is not regression:
+            answered = [self._memory.row(name).answer for name in rows.ids]
+            parts = {answer: features(self.query.task_type, answer) for answer in {*answered}}
+            known = regression.answers(map(parts.__getitem__, answered))
+            rows.computed["answers by regression"] = regression, known
+        answers: CaseAnswers = known
+        return answers
+
     @cached_property
-    def _metric(self) -> Metric | None:
+    def _learned(self) -> Metric | Regression | None:
+        memory, query = self._memory, self.query
         if not self._terms.is_measured:
             return None
-        return metric_of(self._memory, self.query.task_type, for_anchors=self.query.is_anchor)
+        regression = regression_for(memory, query.task_type, for_anchors=query.is_anchor)
+        # Without the whole text there is nothing that it could go by.
+        if regression and query.question and normal_form(query.question) not in regression.taught:
+            return regression
+        return metric_of(memory, query.task_type, for_anchors=query.is_anchor)
 
     @cached_property
     def _floor(self) -> float:
         # A metric was chosen because it finds what cosines miss: where anything is near, it decides alone.
         floor = self._terms.floor
-        lets_all_in = floor > -1 and self._metric is not None and self.nearest() >= floor
+        lets_all_in = floor > -1 and self._learned is not None and self.nearest() >= floor
         return -1.0 if lets_all_in else floor
 
     def nearest(self) -> float:

@@ -3,9 +3,9 @@
 Rules
     - A memory of a case that is farther from a question than the floor of its task type is about something else, and is
       left out. A question with nothing near gets nothing.
-    - Each case is judged by itself, so a near one lets no others in, unless a metric ranks them (rules/metric.py): then
-      the nearest only says that the question is of the kind that was learned, and the metric chooses, as in learning
-      and in exams.
+    - Each case is judged by itself, so a near one lets no others in, unless a metric or a regression ranks them
+      (rules/metric.py): then the nearest only says that the question is of the kind that was learned, and that chooses,
+      as in learning and in exams.
     - The right cosine depends on the embedder and the kind of task. So questions of the run's own memories are wrapped
       in other words, and the floor lets 95 of 100 of them find a memory of another question. They are measured wrapped
       because questions of one template are so near to each other that a mere "Thanks!" would put one out of reach.

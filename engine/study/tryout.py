@@ -20,7 +20,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.engine.run.directory import RUNS_DIR, find_run
-from mage_es.engine.run.exams import PairedDifference, exam_records, read_exam, reasons, recalled_in
+from mage_es.engine.run.exams import PairedDifference, exam_records, paired_difference, read_exam, reasons, recalled_in
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.study.ring import (
     LOOK_UP,
@@ -63,7 +63,8 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     `recalled_right` of them rightly; `by_model` are the others. `unread` are wrong answers of the model without memory
     by what was wrong with the reply (`truncated`, `empty`, ...): if there are many, that start is too low.
     `controlled` is how many it got right under `control`, `under_control` that exam minus its own: None where MAGE is
-    not better than no memory. `commonest` is that answer and how many questions it fits, if they share a few.
+    not better than no memory. `commonest` is that answer and how many questions it fits, if they share a few, and
+    `over_commonest` how far MAGE is ahead of it.
     `is_gain`: see the rules of this module.
     """
 
@@ -79,6 +80,7 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     controlled: int = 0
     under_control: ExamDifference | None = None
     commonest: tuple[str, int] | None = None
+    over_commonest: PairedDifference | None = None
     is_gain: bool
     is_models: bool
     """Whether the model itself got more right with cases than alone: with MAGE's or, where it recalled, plain ones."""
@@ -113,7 +115,8 @@ async def atryout(
 
     Raises what `aring` raises; the same call continues a run that was stopped.
     """
-    data = check(config, tasks_of(config, data_dir))
+    world = tasks_of(config, data_dir)
+    data = check(config, world)
     questions = min(questions, data.held_out)
     ring = await aring(
         config,
@@ -146,6 +149,10 @@ async def atryout(
             run, questions=questions, control=control, data_dir=data_dir, runtime=runtime, **examinees(models)
         )
         controlled, under_control, commonest = exam.correct, exam.beside, exam.commonest
+    over_commonest = None
+    if commonest:
+        answer, _ = commonest
+        over_commonest = paired_difference(right, {name: world.questions[name].gold == answer for name in right})
     reader = LogReader(run.log_path)
     learned = {event.question_id for event in reader.of(AnswerJudged) if event.purpose == "fresh"}
     learned |= {event.question_id for event in reader.of(MemoryAppended) if event.phase == OF_ANCHORS}
@@ -162,9 +169,10 @@ async def atryout(
         controlled=controlled,
         under_control=under_control,
         commonest=commonest,
+        over_commonest=over_commonest,
         is_gain=under_control is not None
         and _outlook(under_control) == "worse"
-        and mage.correct > (commonest[1] if commonest else 0)
+        and (over_commonest is None or _outlook(over_commonest) == "better")
         and not data.leaks,
         is_models=not recalled or by_model.right > by_model.alone or rows[PLAIN].correct > rows[NOTHING].correct,
         recalled=len(recalled),

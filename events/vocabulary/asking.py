@@ -30,7 +30,8 @@ class Retrieved(Part, frozen=True, kw_only=True):
 
     memory_id: str
     similarity: float
-    """Cosine between the question and the memory, with the task type's metric, if any, applied to both."""
+    """Cosine between the question and the memory, with the task type's metric, if any, applied to both; or how right a
+    regression expects its answer to be."""
     answer_of: str = ""
     """Memory whose answer is shown instead of its own (the permuted control of an exam); else empty."""
     coin: float = 0.0

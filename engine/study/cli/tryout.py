@@ -145,7 +145,8 @@ def _taught(report: TryoutReport, of: int) -> Iterator[str]:
     yield f"With {control[report.control]} it got {report.controlled}: {_spread(report.under_control)}."
     if report.commonest:
         answer, right = report.commonest
-        yield f"The commonest answer among those learned from, {answer!r}, fits {right} of {of}."
+        ahead = f": {_spread(report.over_commonest)}" if report.over_commonest else ""
+        yield f"The commonest answer among those learned from, {answer!r}, fits {right} of {of}{ahead}."
 
 
 def _compared(shown: Outlook, difference: RingDifference) -> str:

@@ -7,8 +7,9 @@ Rules
     - Two metrics are candidates, in this order. Each replaces the current one, at first the cosine, if it is better.
     - A regression (rules/regression.py) ranks the cases of a type, unless by the same folds the nearest by metric or
       cosine are right more often (one-sided exact sign test, WORSE). It need not win, since the metric was chosen as
-      the best by these very folds, which flatters it. It learns from all cases, and with it none is outvoted: a slip
-      among many weighs little.
+      the best by these very folds, which flatters it. Beside other types it must win: the metric knows of a question's
+      words from these, too, which no fold shows. It learns from all cases, and with it none is outvoted: a slip among
+      many weighs little.
     - Relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage: vectors, less the mean of
       all, are multiplied by the inverse square root of the scatter within answers plus a multiple of the identity.
       Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself
@@ -265,7 +266,9 @@ def _regressions(known: _Cases, questions: Sequence[str], held: Sequence[NDArray
                 more, less = (_common(known, place, row)[0] for row in (nearest, held[place]))
                 won, lost = won + (more > less), lost + (more < less)
         is_worse = lost > won and sign_test(lost, won + lost) <= WORSE
-        if not is_worse and (regression := fitted(own)):
+        # Of what no question of this type has asked yet, only a metric of all types may know; no fold shows that.
+        is_used = won > lost if len(own) < len(everything) else not is_worse
+        if is_used and (regression := fitted(own)):
             chosen[name] = regression
     return chosen
 

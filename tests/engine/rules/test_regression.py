@@ -81,6 +81,18 @@ def test_none_is_outvoted_where_words_rank_since_a_slip_among_many_weighs_little
     assert learn_metrics([case._replace(question="") for case in worded]).outvoted
 
 
+def test_beside_cases_of_other_types_a_regression_must_win() -> None:
+    vectors = EMBEDDER.encode(["who brings alum", "who brings tar", "where is salt kept"])
+    told = [
+        ("brings", "Moor", "who brings alum"),
+        ("brings", "Lark", "who brings tar"),
+        ("kept", "North", "where is salt kept"),
+    ]
+    placed = [Placed(name, v, answer, question=text) for v, (name, answer, text) in zip(vectors, told, strict=True)] * 8
+    assert learn_metrics(placed[::3] + placed[1::3]).regressions.keys() == {"brings"}
+    assert not learn_metrics(placed).regressions
+
+
 def test_a_question_that_taught_the_regression_is_not_ranked_by_it() -> None:
     memory, five = learned(TAUGHT), TERMS._replace(bundle=5)
     assert regression_for(memory, "t")

@@ -7,8 +7,8 @@ power of two), alone and with the word that follows.
 Rules
     - An octave has a feature in common with the one below, and another with the one above: without these 5 would be no
       nearer to 9 than to 9,000.
-    - A time, a fraction, a date or a version has no size, nor has a whole number of more than four digits without
-      separators: that is the name of an order or a customer more often than an amount.
+    - A time, a fraction, a date or a version has no size, and neither has a whole number of more than four digits
+      without separators: it is more often the number of an order or a customer than an amount.
     - The same text gives the same bytes on every machine: all sums are over exact integers, and the only roundings are
       one square root, one division and one cast, each correctly rounded.
 

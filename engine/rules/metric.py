@@ -8,8 +8,8 @@ Rules
     - A regression (rules/regression.py) ranks the cases of a type, unless by the same folds the nearest by metric or
       cosine are right more often (one-sided exact sign test, WORSE). It need not win, since the metric was chosen as
       the best by these very folds, which flatters it. Beside other types it must win: the metric knows of a question's
-      words from these, too, which no fold shows. It learns from all cases, and with it none is outvoted: a slip among
-      many weighs little.
+      words from these, too, which no fold shows. It learns from all cases and leaves none out: among many, one wrong
+      case has little weight.
     - Relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage: vectors, less the mean of
       all, are multiplied by the inverse square root of the scatter within answers plus a multiple of the identity.
       Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself
@@ -56,7 +56,7 @@ from numpy.typing import NDArray
 from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import since
-from mage_es.engine.rules.own import of_anchors
+from mage_es.engine.rules.own import normal_form, of_anchors
 from mage_es.engine.rules.regression import Regression, regression_of, words_of
 from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
@@ -135,8 +135,8 @@ class Placed(NamedTuple):
 
 
 class FittedMetrics(NamedTuple):
-    """The result of learning from cases: by task type the metric that beats the cosine and the regression that is not
-    worse than this, and the positions of outvoted cases."""
+    """The result of learning from cases: by task type the metric that beats the cosine and the regression that ranks
+    instead, if any, and the positions of outvoted cases."""
 
     metrics: Mapping[str, Metric]
     regressions: Mapping[str, Regression] = {}
@@ -244,33 +244,36 @@ def _of_both_times(known: _Cases, is_old: NDArray[np.bool_]) -> tuple[FittedMetr
 
 
 def _regressions(known: _Cases, questions: Sequence[str], held: Sequence[NDArray[np.intp]]) -> dict[str, Regression]:
-    """Return the regressions of all task types but those for which the nearest cases that were `held` are shown to be
-    right more often than its own, of other folds."""
+    """Return the regressions that rank the cases of their task types. Each is compared in folds with the nearest cases
+    that were `held` before: alone it must not be worse, beside other types it must win."""
     everything, words, chosen = np.arange(len(questions)), words_of(questions), dict[str, Regression]()
-
-    def fitted(places: NDArray[np.intp]) -> Regression | None:
-        answers = [known.features[place] for place in places]
-        return regression_of(words[places], answers, [questions[place] for place in places])
-
     for name in map(str, np.unique(known.types)):
         own, won, lost = everything[known.types == name], 0, 0
         for fold in range(FOLDS):
-            others = own[own % FOLDS != fold]
-            regression = fitted(others)
-            answers = regression.answers(known.features[place] for place in others) if regression else None
-            for place in own[own % FOLDS == fold]:
-                nearest = others[:0]
-                if regression and answers:
-                    cosine = (known.vectors[others] @ known.vectors[place]).astype(np.float32)
-                    nearest = others[[regression.closeness(words[place], answers, cosine).argmax()]]
-                more, less = (_common(known, place, row)[0] for row in (nearest, held[place]))
+            others, asked = own[own % FOLDS != fold], own[own % FOLDS == fold]
+            nearest = _nearest_by_words(known, words, others, asked)
+            for place, row in zip(asked, nearest, strict=True):
+                more, less = _common(known, place, row)[0], _common(known, place, held[place])[0]
                 won, lost = won + (more > less), lost + (more < less)
         is_worse = lost > won and sign_test(lost, won + lost) <= WORSE
-        # Of what no question of this type has asked yet, only a metric of all types may know; no fold shows that.
+        # What no question of this type has asked yet, only a metric of all types may know, and no fold shows that.
         is_used = won > lost if len(own) < len(everything) else not is_worse
-        if is_used and (regression := fitted(own)):
-            chosen[name] = regression
+        taught = frozenset(normal_form(questions[place]) for place in own)
+        if is_used and (found := regression_of(words[own], [known.features[place] for place in own], taught)):
+            chosen[name] = found
     return chosen
+
+
+def _nearest_by_words(
+    known: _Cases, words: _Floats, others: NDArray[np.intp], asked: NDArray[np.intp]
+) -> list[NDArray[np.intp]]:
+    """Return for each of the cases asked the position of the nearest of the others by their regression, if any."""
+    answers = [known.features[place] for place in others]
+    if not (regression := regression_of(words[others], answers)):
+        return [others[:0]] * len(asked)
+    columns, cosines = regression.answers(answers), (known.vectors[asked] @ known.vectors[others].T).astype(np.float32)
+    near = (regression.closeness(words[place], columns, row) for place, row in zip(asked, cosines, strict=True))
+    return [others[[row.argmax()]] for row in near]
 
 
 def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:

@@ -5,17 +5,17 @@ was said ("over 20 kg", "refund", "never again"), weighing all words of all case
 two things together it finds nothing, and a metric does.
 
 Rules
-    - Regressed are the parts of an answer (`features` in rules/metric.py), each 1 or 0, on the words of the question in
-      BUCKETS (rules/hashing.py), whatever the embedder of the run; one regression for each task type. [Hoerl and
-      Kennard 1970]
+    - Each task type has one regression, of the parts of its answers (`features` in rules/metric.py), each 1 or 0, on
+      the words of their questions in BUCKETS (rules/hashing.py), whatever the embedder of the run. [Hoerl and Kennard
+      1970]
     - The penalty is the one of PENALTIES with the least squared error over all cases, each left out once. [Allen 1974]
-    - A case is worth the mean of what its answer's parts are expected to be, at least 0. Cases with the same answer are
+    - The worth of an answer is the mean of what is expected of its parts, at least 0. Cases with the same answer are
       ranked by the cosine, the newest first among those equally near.
-    - Of the cases shown, about as many have an answer as it is likely: the j-th nearest with an answer has a j-th of
-      its worth (d'Hondt's rule for seats). So a question in doubt is shown cases of both answers, and how many agree
-      with the nearest says how sure it is (rules/recall.py).
-    - It ranks for no question that it was learned from, whose own answer would speak (`taught`), and for none with a
-      context, whose text is not all that is asked; a metric does.
+    - Answers are shown in proportion to their worth: the j-th nearest case with an answer counts for a j-th of it, as
+      in d'Hondt's rule for seats. So a doubtful question gets cases of both answers, and the number that agree with the
+      nearest says how sure it is (rules/recall.py).
+    - A metric ranks instead for a question that the regression was learned from (`taught`), since its own answer would
+      show, and for one with a context, whose text is not all that is asked.
 """
 
 from collections import Counter
@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.rules.hashing import Hashing
-from mage_es.engine.rules.own import normal_form
 from mage_es.engine.seams.embedder import Vector
 
 BUCKETS = 2_048
@@ -64,7 +63,7 @@ class Regression(NamedTuple):
     shares: _Floats
     places: Mapping[str, int]
     taught: frozenset[str]
-    """Its cases' questions, normalised: each speaks for its own answer, so for none of them it may rank."""
+    """The normalised questions of its cases, for which it must not rank: it has seen their answers."""
 
     def answers(self, features: Iterable[frozenset[str]]) -> CaseAnswers:
         """Return the columns for the answers of cases, each by its features."""
@@ -91,7 +90,9 @@ class Regression(NamedTuple):
         return near
 
 
-def regression_of(words: _Floats, features: Sequence[frozenset[str]], questions: Sequence[str]) -> Regression | None:
+def regression_of(
+    words: _Floats, features: Sequence[frozenset[str]], taught: frozenset[str] = frozenset()
+) -> Regression | None:
     """Return the regression of the features of n answers on the words [n, BUCKETS] of their questions; None if all
     answers are the same, or no question has a word."""
     count = Counter(part for own in features for part in own)
@@ -113,4 +114,4 @@ def regression_of(words: _Floats, features: Sequence[frozenset[str]], questions:
         if (error := float((left_out**2).sum())) < least:
             least, chosen = error, dual
     places = {part: place for place, part in enumerate(parts)}
-    return Regression(mean, centred.T @ chosen, shares, places, frozenset(map(normal_form, questions)))
+    return Regression(mean, centred.T @ chosen, shares, places, taught)

@@ -201,8 +201,8 @@ class Candidates:
     def _may_get(
         self, rows: Slice, task_type: str, cosine: Vector, least: float, in_doubt: Collection[str]
     ) -> Callable[[int], bool]:
-        """Return what says of a row whether the query may get it: neither the question's own memories, cases out of
-        date, outvoted or of clients in doubt, nor what has less than the `least` cosine."""
+        """Return a test of whether the query may get a row: not the question's own memories, not cases that are out of
+        date, outvoted or from clients in doubt, and nothing below the `least` cosine."""
         memory, query, terms = self._memory, self.query, self._terms
         up_to_date, left_out = Since(), query.apart
         if terms.is_measured:
@@ -238,8 +238,7 @@ class Candidates:
         """Return the similarities by which the rows of a slice are ranked: `cosine` itself if nothing was learned."""
         match self._learned:
             case Regression() as regression:
-                [words] = words_of([self.query.question])
-                return regression.closeness(words, self._answers(rows, regression), cosine)
+                return regression.closeness(self._words, self._answers(rows, regression), cosine)
             case Metric() as metric:
                 return metric.similarity(rows, self.query.vector)
         return cosine
@@ -253,6 +252,11 @@ class Candidates:
             rows.computed["answers by regression"] = regression, known
         answers: CaseAnswers = known
         return answers
+
+    @cached_property
+    def _words(self) -> NDArray[np.float64]:
+        words: NDArray[np.float64] = words_of([self.query.question])[0]
+        return words
 
     @cached_property
     def _learned(self) -> Metric | Regression | None:

@@ -89,7 +89,7 @@ def _all(by_type: Mapping[str, Sequence[float]]) -> list[float]:
 
 
 def _template(texts: Sequence[str]) -> tuple[str, str]:
-    """Return what nearly all texts begin and end with, or empty texts."""
+    """Return the prefix and the suffix that nearly all texts share, each "" if there is none."""
     first, *others = texts
     head, tail = shared(first, others, max(1, round(_IN_TEMPLATE * len(others))))
     return first[:head], first[len(first) - tail :]

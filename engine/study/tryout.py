@@ -60,8 +60,8 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `gain` is MAGE against the model without memory, `over_plain` against the nearest cases as a prompt, `over_look_up`
     against the nearest case's answer. `recalled` held-out questions were answered by the nearest cases, without a call,
-    `recalled_right` of them rightly; `by_model` are the others. `unread` are wrong answers of the model without memory
-    by what was wrong with the reply (`truncated`, `empty`, ...): if there are many, that start is too low.
+    `recalled_right` of them rightly; `by_model` are the others. `unread` counts wrong answers of the model without
+    memory by what was wrong with the reply (`truncated`, `empty`, ...): if there are many, that start is too low.
     `controlled` is how many it got right under `control`, `under_control` that exam minus its own: None where MAGE is
     not better than no memory. `commonest` is that answer and how many questions it fits, if they share a few, and
     `over_commonest` how far MAGE is ahead of it.

@@ -131,11 +131,11 @@ def test_the_penalty_is_the_one_with_which_each_case_is_best_told_from_all_other
     # With some answers at random, so that the least penalty is not the best.
     cases = [(question, answer if at % 3 else "Wren") for at, (question, answer) in enumerate(parcels(5, 40))]
     words, answers = words_of([question for question, _ in cases]), [features("t", answer) for _, answer in cases]
-    made = regression_of(words, answers, [])
+    made = regression_of(words, answers)
     assert made
 
     def fitted(kept: np.ndarray, penalty: float) -> np.ndarray:
-        """Return what a regression with that penalty expects of every case, by the primal form."""
+        """Return what a regression with that penalty expects of every case."""
         centre, share = words[kept].mean(axis=0), has[kept].mean(axis=0)
         moved = words[kept] - centre
         inner = np.linalg.solve(moved @ moved.T + penalty * np.eye(len(kept)), has[kept] - share)
@@ -153,8 +153,8 @@ def test_the_penalty_is_the_one_with_which_each_case_is_best_told_from_all_other
 
 
 def test_there_is_no_regression_of_one_answer_or_without_words() -> None:
-    assert regression_of(words_of(["one", "two"]), [features("t", "same")] * 2, []) is None
-    assert regression_of(words_of(["?", ""]), [features("t", "a"), features("t", "b")], []) is None
+    assert regression_of(words_of(["one", "two"]), [features("t", "same")] * 2) is None
+    assert regression_of(words_of(["?", ""]), [features("t", "a"), features("t", "b")]) is None
     assert regression_for(memory_of(), "t") is None
 
 

@@ -98,8 +98,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """K, section 3.5: most memories in a prompt; the paper's is 3."""
     retrieval: Literal["nearest", "cosine", "quotas"] = "nearest"
     """What is retrieved if no bandit chooses: the nearest cases, right or missed alike, or the paper's quotas of
-    success and failure memories (`balanced`), section 3.5. `nearest` is by a metric that is learned from the cases
-    where answers are labels or short and it was shown to be better, else by the cosine, as `cosine` always is."""
+    success and failure memories (`balanced`), section 3.5. `nearest` is by a metric or a regression, learned from the
+    cases, where answers are labels or short and it finds more (rules/metric.py), else by the cosine, as `cosine` always
+    is."""
     form: Literal["usual", "turns", "worked", "lines", "sections", "auto"] = "usual"
     """How a prompt shows cases: as turns of the chat, each a question and its right answer; `worked`, as turns of those
     cases alone that show how their answer was reached; as plain `Q:` and `A:` lines in one message; or quoted under

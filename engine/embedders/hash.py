@@ -12,8 +12,8 @@ from mage_es.events.digests import sha256_text
 
 DIMENSION = 128
 ALGORITHM = (
-    "hash/3: crc32, words x4, word pairs x1, letter triples x2, octaves x2, octaves with the next word x2, "
-    "1 + ln(count), 128 signed buckets"
+    "hash/4: NFC, crc32, words or letters of unspaced scripts x4, word pairs x1, letter triples x2, octaves x2, "
+    "octaves with the next word x2, 1 + ln(count), 128 signed buckets"
 )
 
 

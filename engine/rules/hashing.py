@@ -9,8 +9,9 @@ Rules
       nearer to 9 than to 9,000.
     - A time, a fraction, a date or a version has no size, and neither has a whole number of more than four digits
       without separators: it is more often the number of an order or a customer than an amount.
-    - The same text gives the same bytes on every machine: all sums are over exact integers, and the only roundings are
-      one square root, one division and one cast, each correctly rounded.
+    - In scripts without spaces between words each letter is a word.
+    - The same text gives the same bytes on every machine, however its accents are encoded: all sums are over exact
+      integers, and the only roundings are one square root, one division and one cast, each correctly rounded.
 
 Why not a library's feature hasher: those hash one feature at a time, an order of magnitude slower than
 one cached row of buckets for each word.
@@ -19,9 +20,10 @@ one cached row of buckets for each word.
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from threading import Lock
+from unicodedata import normalize
 from zlib import crc32
 
 import numpy as np
@@ -33,18 +35,24 @@ _WORD, _PAIR, _TRIPLE, _OCTAVE = 4, 1, 2, 2
 """How much a feature of each kind adds to its bucket. A pair says in which order two words are, and little else: pairs
 that weigh more drown the words that an answer depends on, since all features share the buckets. An octave adds as much
 with the word that follows as alone."""
-_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese letters."""
+_TOKEN = re.compile(rf"\d+(?:[.,:/]\d+)*|[{_UNSPACED}]|(?:[^\W\d_{_UNSPACED}]+(?:['’][^\W\d_{_UNSPACED}]+)*)")
 _SEPARATOR = re.compile("[.,:/]")
 _NUMBER = "0"
 """The word that all numbers are."""
 _LONGEST_AMOUNT, _LONGEST_NUMBER = 4, 15
 """How many characters a number that has a size may have, without separators and with."""
 _LONGEST_WORD = 24
-_CACHED_BYTES = 8_388_608
+_CACHED_WORDS = 65_536
 _SCALE = 64
 _MOST_COUNTED = 255
 _WEIGHTS = (0.0, *(float(round(_SCALE * (1 + math.log(count)))) for count in range(1, _MOST_COUNTED + 1)))
-"""How much a count weighs. Looked up in place: a call for each word and each pair would take a quarter of the time."""
+"""How much a count weighs."""
+_Places = NDArray[np.int64]
+_Numbers = NDArray[np.float64]
 
 
 class _Words(dict[str, int]):
@@ -54,7 +62,8 @@ class _Words(dict[str, int]):
     def __init__(self, buckets: int) -> None:
         super().__init__()
         self.buckets = buckets
-        self.rows: list[bytes] = []
+        self.rows: list[tuple[_Places, _Numbers]] = []
+        """A word's own buckets, and how much it adds to each."""
         self.codes: list[tuple[bytes, int, list[int]]] = []
         """A word's bytes, for its use as second of a pair, and its checksum and those of its octaves, for its use as
         first."""
@@ -81,35 +90,39 @@ class Hashing:
         size = self._words.buckets
         vectors = np.zeros((len(texts), size), dtype=np.float32)
         for place, text in enumerate(texts):
-            if len(self._words) * size > _CACHED_BYTES:
+            if len(self._words) > _CACHED_WORDS:
                 self._words = _Words(size)
             if (buckets := _buckets(self._words, text)) is not None:
                 vectors[place] = buckets / (math.sqrt(float(buckets @ buckets)) or 1.0)
         return vectors
 
 
-def _buckets(words: _Words, text: str) -> NDArray[np.float64] | None:
+def _buckets(words: _Words, text: str) -> _Numbers | None:
     """Return the signed buckets of a text, whole numbers; None if it has no words."""
-    found = [words[token] for token in _TOKEN.findall(text.lower())]
+    found = [words[token] for token in _TOKEN.findall(normalize("NFC", text).lower())]
     if not found:
         return None
-    counts = Counter(found)
-    rows = np.frombuffer(b"".join([words.rows[word] for word in counts]), dtype=np.int8).reshape(-1, words.buckets)
-    weights = np.array([_WEIGHTS[count if count < _MOST_COUNTED else _MOST_COUNTED] for count in counts.values()])
-    # Plain numbers, since a text has few pairs: NumPy's overhead per call would cost more than all of them.
-    sums, codes = [0.0] * words.buckets, words.codes
+    counts, codes = Counter(found), words.codes
+    rows = [words.rows[word] for word in counts]
+    weights = np.repeat(_weights(counts), [len(places) for places, _ in rows])
     pairs = [(codes[first], codes[second][0]) for first, second in pairwise(found)]
-    _add(sums, _PAIR, [crc32(second, first) for (_, first, _), second in pairs])
-    _add(sums, _OCTAVE, [crc32(second, octave) for (_, _, octaves), second in pairs for octave in octaves])
-    buckets: NDArray[np.float64] = weights @ rows.astype(np.float64) + sums
-    return buckets
+    in_pairs = _signed(_PAIR, [crc32(second, first) for (_, first, _), second in pairs], words.buckets)
+    octaves = [crc32(second, octave) for (_, _, octaves), second in pairs for octave in octaves]
+    of_octaves = _signed(_OCTAVE, octaves, words.buckets)
+    places = np.concatenate([*(places for places, _ in rows), in_pairs[0], of_octaves[0]])
+    adding = np.concatenate([np.concatenate([numbers for _, numbers in rows]) * weights, in_pairs[1], of_octaves[1]])
+    return np.bincount(places, weights=adding, minlength=words.buckets).astype(np.float64, copy=False)
 
 
-def _add(sums: list[float], each: int, features: Sequence[int]) -> None:
-    """Add features to their buckets, given by their checksums; `each` is what one of them adds."""
-    for code, count in Counter(features).items():
-        weight = _WEIGHTS[count if count < _MOST_COUNTED else _MOST_COUNTED]
-        sums[code % len(sums)] += (each if code & 0x8000_0000 else -each) * weight
+def _weights(counts: Mapping[int, int]) -> _Numbers:
+    return np.array([_WEIGHTS[min(count, _MOST_COUNTED)] for count in counts.values()])
+
+
+def _signed(each: int, features: Sequence[int], buckets: int) -> tuple[_Places, _Numbers]:
+    """Return the buckets of features, given by their checksums, and what each adds: `each`, by its sign and count."""
+    counts = Counter(features)
+    codes = np.fromiter(counts, dtype=np.int64, count=len(counts))
+    return codes % buckets, np.where(codes & 0x8000_0000, each, -each) * _weights(counts)
 
 
 def _octave(number: str) -> int | None:
@@ -130,15 +143,13 @@ def _names(octave: int | None) -> Sequence[str]:
     return () if octave is None else (f"#{octave}", f"#{octave}|{octave + 1}", f"#{octave - 1}|{octave}")
 
 
-def _row(word: str, octave: int | None, buckets: int) -> bytes:
+def _row(word: str, octave: int | None, buckets: int) -> tuple[_Places, _Numbers]:
     """Return a word's own buckets: the word, its letter triples with the borders marked, or a number's octave."""
-    row = np.zeros(buckets, dtype=np.int8)
     features = [(word, _WORD)]
     if word != _NUMBER:
         marked = f"<{word}>"
         features += [("~" + marked[at : at + 3], _TRIPLE) for at in range(len(marked) - 2)]
     features += [(name, _OCTAVE) for name in _names(octave)]
-    for feature, weight in features:
-        code = crc32(feature.encode())
-        row[code % buckets] += weight if code & 0x8000_0000 else -weight
-    return row.tobytes()
+    codes = [crc32(feature.encode()) for feature, _ in features]
+    signed = [weight if code & 0x8000_0000 else -weight for code, (_, weight) in zip(codes, features, strict=True)]
+    return np.array([code % buckets for code in codes]), np.array(signed, dtype=np.float64)

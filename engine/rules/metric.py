@@ -5,11 +5,11 @@ say nothing about a question's answer are shrunk before two questions are compar
 
 Rules
     - Two metrics are candidates, in this order. Each replaces the current one, at first the cosine, if it is better.
-    - A regression (rules/regression.py) ranks the cases of a type, unless by the same folds the nearest by metric or
-      cosine are right more often (one-sided exact sign test, WORSE). It need not win, since the metric was chosen as
-      the best by these very folds, which flatters it. Beside other types it must win: the metric knows of a question's
-      words from these, too, which no fold shows. It learns from all cases and leaves none out: among many, one wrong
-      case has little weight.
+    - A regression (rules/regression.py) ranks the cases of a type if by the same folds it finds more often what is
+      right. Instead of a metric it need not, unless it is shown to be worse (one-sided exact sign test, WORSE), since
+      the metric was chosen as the best by these very folds, which flatters it. Beside other types it must: the metric
+      knows of a question's words from these, too, which no fold shows. It learns from all cases, and where it ranks,
+      none is left out: among many, one wrong case has little weight.
     - Relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage: vectors, less the mean of
       all, are multiplied by the inverse square root of the scatter within answers plus a multiple of the identity.
       Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself
@@ -132,6 +132,7 @@ class Placed(NamedTuple):
     is_old: bool = False
     """Whether it is out of date."""
     question: str = ""
+    question_id: str = ""
 
 
 class FittedMetrics(NamedTuple):
@@ -187,7 +188,7 @@ def _of_cases(memory: Memory, slices: Sequence[Slice], apart: frozenset[str]) ->
     up_to_date = {name: since(memory, name) for name in memory.task_types()}
     in_doubt = {name: doubted(memory, name) for name in memory.task_types()}
     cases = [
-        (name, Placed(row.task_type, vector, row.answer, is_old, row.question))
+        (name, Placed(row.task_type, vector, row.answer, is_old, row.question, row.question_id))
         for _, name, vector in sorted(found, key=itemgetter(0, 1))
         if (row := memory.row(name)).origin.by not in in_doubt[row.task_type]
         for is_old in (up_to_date[row.task_type].is_outdated(memory.taught(row), row.answer),)
@@ -197,28 +198,33 @@ def _of_cases(memory: Memory, slices: Sequence[Slice], apart: frozenset[str]) ->
 
 
 class _Cases(NamedTuple):
-    """Cases in columns: of n cases, `types` is [n], `vectors` [n, d]."""
+    """Cases in columns: of n cases, `types` is [n], `vectors` [n, d], `folds` [n]."""
 
     types: NDArray[np.str_]
     vectors: _Floats
     features: Sequence[frozenset[str]]
+    folds: NDArray[np.intp]
 
     def some(self, places: NDArray[np.intp]) -> _Cases:
-        return _Cases(self.types[places], self.vectors[places], [self.features[int(place)] for place in places])
+        features = [self.features[int(place)] for place in places]
+        return _Cases(self.types[places], self.vectors[places], features, self.folds[places])
 
 
 def learn_metrics(cases: Sequence[Placed]) -> FittedMetrics:
     """Return the metrics and regressions that cases give."""
-    types = [_OLD * case.is_old + case.task_type for case in cases]
+    types, seen = [_OLD * case.is_old + case.task_type for case in cases], Counter[str]()
+    folds = list[int]()
+    for name in types:  # each type by turns, so that every fold has cases of every type
+        folds.append(seen[name] % FOLDS)
+        seen[name] += 1
     known = _Cases(
         np.array(types),
         np.array([case.vector for case in cases], dtype=np.float64),
         [features(name, case.answer) for name, case in zip(types, cases, strict=True)],
+        np.array(folds, dtype=np.intp),
     )
     fitted, held = _of_both_times(known, np.array([case.is_old for case in cases], dtype=bool))
-    regressions = _regressions(known, [case.question for case in cases], held)
-    left_out = tuple(place for place in fitted.outvoted if types[place] not in regressions)
-    return FittedMetrics(fitted.metrics, regressions, left_out)
+    return fitted._replace(regressions=_regressions(known, cases, held, fitted.metrics))
 
 
 def _of_both_times(known: _Cases, is_old: NDArray[np.bool_]) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
@@ -243,37 +249,28 @@ def _of_both_times(known: _Cases, is_old: NDArray[np.bool_]) -> tuple[FittedMetr
     )
 
 
-def _regressions(known: _Cases, questions: Sequence[str], held: Sequence[NDArray[np.intp]]) -> dict[str, Regression]:
+def _regressions(
+    known: _Cases, cases: Sequence[Placed], held: Sequence[NDArray[np.intp]], metrics: Mapping[str, Metric]
+) -> dict[str, Regression]:
     """Return the regressions that rank the cases of their task types. Each is compared in folds with the nearest cases
-    that were `held` before: alone it must not be worse, beside other types it must win."""
-    everything, words, chosen = np.arange(len(questions)), words_of(questions), dict[str, Regression]()
-    for name in map(str, np.unique(known.types)):
-        own, won, lost = everything[known.types == name], 0, 0
-        for fold in range(FOLDS):
-            others, asked = own[own % FOLDS != fold], own[own % FOLDS == fold]
-            nearest = _nearest_by_words(known, words, others, asked)
-            for place, row in zip(asked, nearest, strict=True):
-                more, less = _common(known, place, row)[0], _common(known, place, held[place])[0]
+    that were `held` before."""
+    chosen, words = dict[str, Regression](), words_of([case.question for case in cases])
+    for name in {case.task_type: None for case in cases if not case.is_old and case.question}:
+        own = [at for at, found in enumerate(known.types) if found == name]
+        taught = frozenset(chain.from_iterable((normal_form(cases[at].question), cases[at].question_id) for at in own))
+        learned = regression_of(words[own], [known.features[at] for at in own], known.folds[own], taught)
+        if not learned:
+            continue
+        won = lost = 0
+        for at, answer in zip(own, learned[1], strict=True):
+            if answer is not None:  # where it expects nothing, it changes nothing
+                more, less = _shared(known.features[at], answer), _common(known, at, held[at])[0]
                 won, lost = won + (more > less), lost + (more < less)
-        is_worse = lost > won and sign_test(lost, won + lost) <= WORSE
-        # What no question of this type has asked yet, only a metric of all types may know, and no fold shows that.
-        is_used = won > lost if len(own) < len(everything) else not is_worse
-        taught = frozenset(normal_form(questions[place]) for place in own)
-        if is_used and (found := regression_of(words[own], [known.features[place] for place in own], taught)):
-            chosen[name] = found
+        # What no question of this type has asked yet, only a metric of all types may know; no fold shows that.
+        must_win = name not in metrics or len(own) < len(cases)
+        if won > lost or not (must_win or sign_test(lost, won + lost) <= WORSE):
+            chosen[name] = learned[0]
     return chosen
-
-
-def _nearest_by_words(
-    known: _Cases, words: _Floats, others: NDArray[np.intp], asked: NDArray[np.intp]
-) -> list[NDArray[np.intp]]:
-    """Return for each of the cases asked the position of the nearest of the others by their regression, if any."""
-    answers = [known.features[place] for place in others]
-    if not (regression := regression_of(words[others], answers)):
-        return [others[:0]] * len(asked)
-    columns, cosines = regression.answers(answers), (known.vectors[asked] @ known.vectors[others].T).astype(np.float32)
-    near = (regression.closeness(words[place], columns, row) for place, row in zip(asked, cosines, strict=True))
-    return [others[[row.argmax()]] for row in near]
 
 
 def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
@@ -374,9 +371,8 @@ _Way = Callable[[_Cases], Metric | None]
 def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Return for each case the positions of the NEIGHBOURS nearest kept ones of its type in other folds, by its type's
     metric or by the cosine."""
-    found = [np.zeros(0, dtype=np.intp)] * len(cases.features)
-    folds = np.arange(len(found)) % FOLDS
-    for fold in range(min(FOLDS, len(found))):
+    found, folds = [np.zeros(0, dtype=np.intp)] * len(cases.features), cases.folds
+    for fold in np.unique(folds):
         others = kept[folds[kept] != fold]
         taught = {way: way(cases.some(others)) for way in {*ways.values()}} if len(others) else {}
         for name in np.unique(cases.types[folds == fold]):
@@ -421,9 +417,13 @@ def _outvoted(cases: _Cases, nearest: Sequence[NDArray[np.intp]]) -> list[int]:
 
 def _common(cases: _Cases, place: int, nearest: NDArray[np.intp]) -> tuple[float, float]:
     """Return how much the nearest case has in common with a case, and how much all of the nearest together."""
-    own = cases.features[place]
-    each = [len(own & other) / len(own | other) for other in (cases.features[int(at)] for at in nearest)]
+    each = [_shared(cases.features[place], cases.features[int(at)]) for at in nearest]
     return (each[0], sum(each)) if each else (0.0, 0.0)
+
+
+def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the share of their parts that two answers have in common. [Jaccard]"""
+    return len(one & other) / len(one | other)
 
 
 def _length(vectors: _Floats) -> Any:

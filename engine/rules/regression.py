@@ -7,34 +7,35 @@ two things together it finds nothing, and a metric does.
 Rules
     - Each task type has one regression, of the parts of its answers (`features` in rules/metric.py), each 1 or 0, on
       the words of their questions in BUCKETS (rules/hashing.py), whatever the embedder of the run. [Hoerl and Kennard
-      1970]
-    - The penalty is the one of PENALTIES with the least squared error over all cases, each left out once. [Allen 1974]
+      1970] What a single case has, or every one, tells nothing.
+    - Words count alike, or the more the fewer questions have them (inverse document frequency, Sparck Jones 1972): in
+      long texts the rare ones decide. That and the penalty, one of PENALTIES, are what gives the least squared error
+      over all cases, each left out once. [Allen 1974]
     - The worth of an answer is the mean of what is expected of its parts, at least 0. Cases with the same answer are
       ranked by the cosine, the newest first among those equally near.
     - Answers are shown in proportion to their worth: the j-th nearest case with an answer counts for a j-th of it, as
       in d'Hondt's rule for seats. So a doubtful question gets cases of both answers, and the number that agree with the
-      nearest says how sure it is (rules/recall.py).
+      nearest says how sure it is (rules/recall.py). Only cases that the question may get have seats.
     - A metric ranks instead for a question that the regression was learned from (`taught`), since its own answer would
       show, and for one with a context, whose text is not all that is asked.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.rules.hashing import Hashing
-from mage_es.engine.seams.embedder import Vector
 
-BUCKETS = 2_048
-"""Enough that words rarely share one; twice as many find hardly more."""
+BUCKETS = 8_192
+"""Enough that the words of long texts rarely share one."""
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """Relative to the squared length of a text's vector, which is 1."""
 SEATS = 16
-"""How many of the likeliest answers, and of the nearest cases of each, are ranked by seats: more are never shown."""
-_TIE = 0.01
+"""How many of the likeliest answers have seats: more are never shown."""
+TIE = 0.01
 """The weight of the cosine."""
 _HASHING = Hashing(BUCKETS)
 """What it has cached of words is the same for all."""
@@ -47,63 +48,102 @@ def words_of(questions: Sequence[str]) -> _Floats:
 
 
 class CaseAnswers(NamedTuple):
-    """The answers of n cases in columns: `codes` [n] numbers the u different ones; `parts` [f, u] is what each is worth
-    for each of the f parts that are expected."""
+    """The answers of n cases in columns: `codes` [n] gives the number of each case's answer, of u different ones;
+    `parts` [f, u] is what each is worth for each of the f parts that are expected."""
 
     codes: NDArray[np.intp]
+    numbers: Mapping[frozenset[str], int]
+    """Of each answer, by its features, in order."""
     parts: _Floats
+
+    def are(self, *answers: frozenset[str]) -> NDArray[np.bool_]:
+        """Return which of the n cases have one of these answers."""
+        return np.isin(self.codes, [self.numbers[answer] for answer in answers if answer in self.numbers])
+
+    def worth(self, expected: _Floats) -> _Floats:
+        """Return what each of the u answers is worth, [..., u], if so much is expected of each part, [..., f]."""
+        worth: _Floats = np.maximum(expected @ self.parts, 0.0)
+        return worth
 
 
 class Regression(NamedTuple):
-    """What is expected of f parts of answers: `weights` is [BUCKETS, f], `shares` [f] the mean of each part in the
-    cases, `mean` [BUCKETS] that of their words, `places` [f] the number of each part."""
+    """What is expected of f `parts` of answers: `scale` [BUCKETS] is how much each word counts, `weights` [BUCKETS, f]
+    what it says, `shares` [f] what is expected without words."""
 
-    mean: _Floats
+    scale: _Floats
     weights: _Floats
     shares: _Floats
-    places: Mapping[str, int]
-    taught: frozenset[str]
-    """The normalised questions of its cases, for which it must not rank: it has seen their answers."""
+    parts: Sequence[str]
+    taught: frozenset[str] = frozenset()
+    """The ids and normalised texts of its questions, for which it must not rank: it has seen their answers."""
 
-    def answers(self, features: Iterable[frozenset[str]]) -> CaseAnswers:
-        """Return the columns for the answers of cases, each by its features."""
-        numbers = dict[frozenset[str], int]()
-        codes = np.array([numbers.setdefault(own, len(numbers)) for own in features], dtype=np.intp)
-        parts = np.zeros((len(self.places), len(numbers)))
-        for own, number in numbers.items():
-            parts[[self.places[part] for part in own if part in self.places], number] = 1 / len(own)
-        return CaseAnswers(codes, parts)
+    def expected(self, words: _Floats) -> _Floats:
+        """Return what is expected of each part, [f], of the answer to a question with these words [BUCKETS]."""
+        said = np.flatnonzero(words)
+        scaled = words[said] * self.scale[said]
+        expected: _Floats = scaled @ self.weights[said] / _length(scaled) + self.shares
+        return expected
 
-    def closeness(self, words: _Floats, answers: CaseAnswers, cosine: Vector) -> Vector:
-        """Return how near each of n cases is to a question with these words, [n], by their answers and cosines [n]."""
-        worth = np.maximum(((words - self.mean) @ self.weights + self.shares) @ answers.parts, 0.0)
-        closeness = worth[answers.codes]
-        for code in (-worth).argsort(kind="stable")[:SEATS]:
-            if worth[code] > 0:
-                own = np.flatnonzero(answers.codes == code)[::-1]
-                closeness[own] /= SEATS
-                if len(own) > SEATS:
-                    own = own[cosine[own] >= np.partition(cosine[own], -SEATS)[-SEATS]]
-                nearest = own[(-cosine[own]).argsort(kind="stable")][:SEATS]
-                closeness[nearest] = worth[code] / np.arange(1, len(nearest) + 1)
-        near: Vector = (closeness + _TIE * cosine).astype(np.float32)
-        return near
+
+class _Ridge(NamedTuple):
+    """A regression of n cases in its dual form, since there are fewer cases than buckets: `dual` [n, f]."""
+
+    parts: Sequence[str]
+    dual: _Floats
+    shares: _Floats
+    error: float
+
+
+def answers_of(features: Iterable[frozenset[str]], parts: Sequence[str]) -> CaseAnswers:
+    """Return the answers of cases, each by its features, in columns."""
+    numbers, places = dict[frozenset[str], int](), {part: place for place, part in enumerate(parts)}
+    codes = np.array([numbers.setdefault(own, len(numbers)) for own in features], dtype=np.intp)
+    worth = np.zeros((len(parts), len(numbers)))
+    for own, number in numbers.items():
+        worth[[places[part] for part in own if part in places], number] = 1 / len(own)
+    return CaseAnswers(codes, numbers, worth)
+
+
+def likeliest(answers: CaseAnswers, worth: _Floats) -> Mapping[frozenset[str], float]:
+    """Return what the SEATS answers that are worth most are worth, as far as they are worth anything."""
+    known = [*answers.numbers]
+    return {known[code]: float(worth[code]) for code in (-worth).argsort(kind="stable")[:SEATS] if worth[code] > 0}
 
 
 def regression_of(
-    words: _Floats, features: Sequence[frozenset[str]], taught: frozenset[str] = frozenset()
-) -> Regression | None:
-    """Return the regression of the features of n answers on the words [n, BUCKETS] of their questions; None if all
-    answers are the same, or no question has a word."""
+    words: _Floats, features: Sequence[frozenset[str]], folds: NDArray[np.intp], taught: frozenset[str] = frozenset()
+) -> tuple[Regression, Sequence[frozenset[str] | None]] | None:
+    """Return the regression of the features of n answers on the words [n, BUCKETS] of their questions, and for each
+    case the answer that the cases of other `folds` [n] make the likeliest, None if they expect nothing. Return None if
+    no two answers have a part that others lack, or no question has a word."""
+    found = [(ridge, *scaling) for scaling in _scalings(words) if (ridge := _ridge(scaling[2], features))]
+    if not found:
+        return None
+    ridge, scale, scaled, products = min(found, key=lambda each: each[0].error)
+    mean = scaled.mean(axis=0)
+    weights = (scaled - mean).T @ ridge.dual
+    regression = Regression(scale, weights, ridge.shares - mean @ weights, ridge.parts, taught)
+    return regression, _left_out(products, features, folds)
+
+
+def _scalings(words: _Floats) -> Iterator[tuple[_Floats, _Floats, _Floats]]:
+    """Yield how much each word may count, the words [n, BUCKETS] of that scale, and their products [n, n]."""
+    rarity = np.log((1 + len(words)) / (1 + np.count_nonzero(words, axis=0)))
+    for scale in (np.ones(BUCKETS), rarity):
+        scaled = words * scale
+        scaled /= _length(scaled)[:, None]
+        if scaled.any():
+            yield scale, scaled, scaled @ scaled.T
+
+
+def _ridge(products: _Floats, features: Sequence[frozenset[str]]) -> _Ridge | None:
     count = Counter(part for own in features for part in own)
-    parts = sorted(part for part, times in count.items() if times < len(features))
-    if not parts or not words.any():
+    parts = sorted(part for part, times in count.items() if 1 < times < len(features))
+    if not parts:
         return None
     has = np.array([[part in own for part in parts] for own in features], dtype=np.float64)
-    mean, shares = words.mean(axis=0), has.mean(axis=0)
-    centred = words - mean
-    # The dual form, as there are fewer cases than buckets.
-    spread, axes = np.linalg.eigh(centred @ centred.T)
+    shares, mean = has.mean(axis=0), products.mean(axis=0)
+    spread, axes = np.linalg.eigh(products - mean - mean[:, None] + mean.mean())
     turned = axes.T @ (has - shares)
     least, chosen = np.inf, turned
     for penalty in PENALTIES:
@@ -113,5 +153,25 @@ def regression_of(
         left_out = dual / (axes**2 @ inverse - 1 / (penalty * len(features)))[:, None]
         if (error := float((left_out**2).sum())) < least:
             least, chosen = error, dual
-    places = {part: place for place, part in enumerate(parts)}
-    return Regression(mean, centred.T @ chosen, shares, places, taught)
+    return _Ridge(parts, chosen, shares, least)
+
+
+def _left_out(
+    products: _Floats, features: Sequence[frozenset[str]], folds: NDArray[np.intp]
+) -> Sequence[frozenset[str] | None]:
+    found: list[frozenset[str] | None] = [None] * len(features)
+    for fold in np.unique(folds):
+        asked, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        known = [features[int(place)] for place in others]
+        if not (ridge := _ridge(products[np.ix_(others, others)], known)):
+            continue
+        between, mean = products[np.ix_(asked, others)], products[np.ix_(others, others)].mean(axis=0)
+        centred = between - between.mean(axis=1, keepdims=True) - mean + mean.mean()
+        answers = answers_of(known, ridge.parts)
+        for place, worth in zip(asked, answers.worth(centred @ ridge.dual + ridge.shares), strict=True):
+            found[place] = next(iter(likeliest(answers, worth)), None)
+    return found
+
+
+def _length(words: _Floats) -> Any:
+    return np.maximum(np.linalg.norm(words, axis=-1), np.finfo(np.float32).tiny)

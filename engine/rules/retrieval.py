@@ -11,10 +11,10 @@ Rules
       into it: corrections and examples only. A retrieval recipe may require a least cosine of every memory.
     - Among the nearest, cases that may have been solved by chance (`guess`, rules/new_memories.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
-    - If a metric (rules/metric.py) or a regression (rules/regression.py) was learned from the cases it ranks them.
-      Floors are always cosines: there, that of the nearest case lets all in.
-    - Where a metric may be learned, cases that are out of date (rules/drift.py), or that their like outvote, are shown
-      with no question.
+    - If a metric (rules/metric.py) or a regression (rules/regression.py) was learned from the cases it ranks them;
+      where strategies compete, only a metric. Floors are always cosines: there, that of the nearest case lets all in.
+    - Where a metric may be learned, cases that are out of date (rules/drift.py) are shown with no question, nor are,
+      unless a regression ranks, those that their like outvote.
     - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own; nor is a type strategy that
       names one of them as its case.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
@@ -41,7 +41,15 @@ from mage_es.engine.rules.drift import Since, since
 from mage_es.engine.rules.metric import Metric, features, metric_of, outvoted, regression_for
 from mage_es.engine.rules.new_memories import GUESS
 from mage_es.engine.rules.own import normal_form, of_anchors
-from mage_es.engine.rules.regression import CaseAnswers, Regression, words_of
+from mage_es.engine.rules.regression import (
+    SEATS,
+    TIE,
+    CaseAnswers,
+    Regression,
+    answers_of,
+    likeliest,
+    words_of,
+)
 from mage_es.engine.seams.embedder import Vector
 from mage_es.events.vocabulary import MemoryAppended, RetrievalRecipeAuthored
 from mage_es.projections.memory import INDEXES, Index, Memory, MemoryRow
@@ -110,6 +118,9 @@ class Bundle(NamedTuple):
 
 Quotas = tuple[int, int]
 """How many success memories and how many failure memories a bundle takes."""
+_Ranked = tuple[float, Birth, "Pool", int]
+"""How near a row is, and when it was learned; the pool and its number there."""
+_NEAREST_FIRST = itemgetter(0, 1)
 
 
 class Pool:
@@ -123,12 +134,12 @@ class Pool:
         cosine: Vector,
         similarity: Vector,
         strategies: Sequence[int],
-        eligible: Callable[[Vector], Iterator[int]],
+        eligible: Callable[[Vector, NDArray[np.intp] | None], Iterator[int]],
         most: int,
     ) -> None:
         self.rows, self.cosine, self.similarity, self.strategies = rows, cosine, similarity, strategies
         self._eligible, self._found = eligible, list[int]()
-        self._rest = islice(eligible(similarity), most)
+        self._rest = islice(eligible(similarity, None), most)
 
     def found(self) -> Iterator[int]:
         """Yield the rows that the query may get besides strategies; several may go through them at once."""
@@ -147,8 +158,15 @@ class Pool:
     @cached_property
     def nearest_case(self) -> float:
         """The cosine of the nearest case, -1 if there is none."""
-        rows = self.found() if self.similarity is self.cosine else self._eligible(self.cosine)
+        rows = self.found() if self.similarity is self.cosine else self._eligible(self.cosine, None)
         return next((float(self.cosine[row]) for row in rows if is_case(self.rows, row)), -1.0)
+
+    def by_cosine(self, among: NDArray[np.intp]) -> Iterator[int]:
+        """Yield those of some rows that the query may get besides strategies, best first."""
+        return self._eligible(self.cosine, among)
+
+    def ranked(self, rows: Iterable[int], by: Vector) -> Iterator[_Ranked]:
+        return ((float(by[row]), self.rows.births[row], self, row) for row in rows)
 
 
 NEAREST = "nearest"
@@ -177,7 +195,7 @@ class Candidates:
         memory, query, terms = self._memory, self.query, self._terms
         if not rows.ids:
             nothing = np.zeros(0, dtype=np.float32)
-            return Pool(rows, nothing, nothing, (), lambda by: iter(()), 0)
+            return Pool(rows, nothing, nothing, (), lambda by, among: iter(()), 0)
         # Unit vectors, so this is the cosine.
         cosine = rows.vectors @ query.vector
         similarity = self._similarity(rows, cosine)
@@ -192,8 +210,11 @@ class Candidates:
             least = max(least, terms.floor)
         most, may_get = max(_DIVERSE_POOL, terms.bundle), self._may_get(rows, task_type, cosine, least, in_doubt)
 
-        def eligible(by: Vector) -> Iterator[int]:
-            ranked = _best_first(by, most)
+        def eligible(by: Vector, among: NDArray[np.intp] | None) -> Iterator[int]:
+            if among is None:
+                ranked = _best_first(by, most)
+            else:
+                ranked = (int(among[place]) for place in _best_first(by[among], most))
             return filter(may_get, takewhile(lambda row: cosine[row] >= least, ranked) if by is cosine else ranked)
 
         return Pool(rows, cosine, similarity, strategies, eligible, most)
@@ -206,7 +227,9 @@ class Candidates:
         memory, query, terms = self._memory, self.query, self._terms
         up_to_date, left_out = Since(), query.apart
         if terms.is_measured:
-            up_to_date, left_out = since(memory, task_type), left_out | outvoted(memory, for_anchors=query.is_anchor)
+            up_to_date = since(memory, task_type)
+            if not isinstance(self._learned, Regression):
+                left_out |= outvoted(memory, for_anchors=query.is_anchor)
         if query.is_anchor:
             left_out |= of_anchors(rows)
         own_text = normal_form(query.question) if terms.exclude_self else ""
@@ -238,7 +261,9 @@ class Candidates:
         """Return the similarities by which the rows of a slice are ranked: `cosine` itself if nothing was learned."""
         match self._learned:
             case Regression() as regression:
-                return regression.closeness(self._words, self._answers(rows, regression), cosine)
+                answers = self._answers(rows, regression)
+                near: Vector = (self._worth(answers)[answers.codes] + TIE * cosine).astype(np.float32)
+                return near
             case Metric() as metric:
                 return metric.similarity(rows, self.query.vector)
         return cosine
@@ -248,25 +273,30 @@ class Candidates:
         if made_by is not regression:
             answered = [self._memory.row(name).answer for name in rows.ids]
             parts = {answer: features(self.query.task_type, answer) for answer in {*answered}}
-            known = regression.answers(map(parts.__getitem__, answered))
+            known = answers_of(map(parts.__getitem__, answered), regression.parts)
             rows.computed["answers by regression"] = regression, known
         answers: CaseAnswers = known
         return answers
 
+    def _worth(self, answers: CaseAnswers) -> NDArray[np.float64]:
+        return answers.worth(self._expected)
+
     @cached_property
-    def _words(self) -> NDArray[np.float64]:
-        words: NDArray[np.float64] = words_of([self.query.question])[0]
-        return words
+    def _expected(self) -> NDArray[np.float64]:
+        """What the regression, which there must be, expects of each part of the answer."""
+        assert isinstance(self._learned, Regression)
+        return self._learned.expected(words_of([self.query.question])[0])
 
     @cached_property
     def _learned(self) -> Metric | Regression | None:
         memory, query = self._memory, self.query
         if not self._terms.is_measured:
             return None
-        regression = regression_for(memory, query.task_type, for_anchors=query.is_anchor)
         # Without the whole text there is nothing that it could go by.
-        if regression and query.question and normal_form(query.question) not in regression.taught:
-            return regression
+        if query.question and not self._terms.strategy_floor:
+            regression = regression_for(memory, query.task_type, for_anchors=query.is_anchor)
+            if regression and regression.taught.isdisjoint((normal_form(query.question), query.question_id)):
+                return regression
         return metric_of(memory, query.task_type, for_anchors=query.is_anchor)
 
     @cached_property
@@ -311,16 +341,35 @@ class Candidates:
     def _ranked(self, pools: Iterable[Pool]) -> Iterator[tuple[Hit, bool]]:
         """Yield what pools have, and whether each is a case: strategies first, then nearest first, and the newest first
         among those equally near."""
-
-        def ranked(pool: Pool, rows: Iterable[int]) -> Iterator[tuple[float, Birth, Pool, int]]:
-            return ((float(pool.similarity[row]), pool.rows.births[row], pool, row) for row in rows)
-
-        pools, nearest_first = list(pools), itemgetter(0, 1)
-        strategies = chain.from_iterable(ranked(pool, pool.strategies) for pool in pools)
-        others = merge(*(ranked(pool, pool.found()) for pool in pools), key=nearest_first, reverse=True)
-        for similarity, _, pool, row in chain(sorted(strategies, key=nearest_first, reverse=True), others):
+        pools = list(pools)
+        strategies = chain.from_iterable(pool.ranked(pool.strategies, pool.similarity) for pool in pools)
+        if isinstance(self._learned, Regression):
+            others = self._by_seats(pools, self._learned)
+        else:
+            others = _merged(pool.ranked(pool.found(), pool.similarity) for pool in pools)
+        for similarity, _, pool, row in chain(sorted(strategies, key=_NEAREST_FIRST, reverse=True), others):
             if self._is_left(pool, row, ()):
                 yield Hit(pool.rows.ids[row], similarity), is_case(pool.rows, row)
+
+    def _by_seats(self, pools: Sequence[Pool], regression: Regression) -> Iterator[_Ranked]:
+        """Yield the cases of pools by the seats of the likeliest answers, and those of all others by cosine."""
+        pools = [pool for pool in pools if pool.rows.ids]
+        answers = [self._answers(pool.rows, regression) for pool in pools]
+        worth = dict[frozenset[str], float]()
+        for own in answers:
+            worth |= likeliest(own, self._worth(own))
+        seated = sorted(worth, key=lambda answer: (-worth[answer], sorted(answer)))[:SEATS]
+
+        def by_cosine(wanted: Sequence[NDArray[np.bool_]]) -> Iterator[_Ranked]:
+            each = zip(pools, wanted, strict=True)
+            return _merged(pool.ranked(pool.by_cosine(rows.nonzero()[0]), pool.cosine) for pool, rows in each)
+
+        def near(worth: float, ranked: Iterator[_Ranked]) -> Iterator[_Ranked]:
+            seats = enumerate(ranked, start=1)
+            return ((worth / place + TIE * cosine, birth, pool, row) for place, (cosine, birth, pool, row) in seats)
+
+        of_seats = (near(worth[answer], by_cosine([own.are(answer) for own in answers])) for answer in seated)
+        return _merged([*of_seats, near(0.0, by_cosine([~own.are(*seated) for own in answers]))])
 
     def _bundle(self, find: Find, most: Quotas) -> Bundle:
         success, failure = most
@@ -414,6 +463,10 @@ def _diverse(pool: Pool, nearest: list[int], count: int) -> list[int]:
         value[chosen] = -np.inf
         chosen.append(int(value.argmax()))
     return [rows[place] for place in chosen]
+
+
+def _merged(ranked: Iterable[Iterator[_Ranked]]) -> Iterator[_Ranked]:
+    return merge(*ranked, key=_NEAREST_FIRST, reverse=True)
 
 
 def _best_first(similarity: Vector, count: int) -> Iterator[int]:

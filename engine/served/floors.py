@@ -30,7 +30,8 @@ from mage_es.projections.memory import Index, Memory
 
 _BLOCK = 4_096  # memories compared with a sample at once
 _MOST = 256
-"""Most wrapped questions of all types together, which bounds the calls to a served embedder when a run is opened."""
+"""Most wrapped questions of all types together, as far as each type has _ENOUGH: they cost calls to a served embedder
+when a run is opened."""
 _ENOUGH = 20
 """Fewest cases that show how near questions of a type are: one of them may lie below the floor."""
 _MISSED = 0.05
@@ -48,7 +49,7 @@ class Probe(NamedTuple):
 
 
 def probes_of(memory: Memory, task_types: Collection[str]) -> list[Probe]:
-    """Return the texts whose vectors `floors_of` needs, a few hundred at most."""
+    """Return the texts whose vectors `floors_of` needs."""
     probes, names = list[Probe](), sorted(task_types)
     for task_type in names:
         cases = sampled(memory, task_type, max(_ENOUGH, _MOST // len(names)))

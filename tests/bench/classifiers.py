@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.svm import LinearSVC
 
-from tests.bench.private_sets import Answered, Draw, closeness, drawn
+from tests.bench.private_sets import Answered, Draw, drawn, nearest
 
 SETS = ("private-labels", "private-limits", "private-drift", "private-pairs", "private-composition")
 LEARNED, ASKED, DRAWS = 120, 80, 4
@@ -37,11 +37,10 @@ def classifiers() -> Iterator[tuple[str, object]]:
 
 def right(draw: Draw) -> Counter[str]:
     counted = Counter(asked=len(draw.asked))
-    found = closeness(draw)
+    found = nearest(draw)
     ways = {"cosine": found["cosine"], "metric": found.get("metric", found["cosine"]), "mage": [*found.values()][-1]}
     for name, near in ways.items():
-        nearest = (draw.cases[int(row.argmax())].gold for row in near)
-        counted[name] = sum(gold == question.gold for gold, question in zip(nearest, draw.asked, strict=True))
+        counted[name] = sum(five[0] == question.gold for five, question in zip(near, draw.asked, strict=True))
     for name, model in classifiers():
         model.fit([case.question for case in draw.cases], [case.gold for case in draw.cases])
         replies = model.predict([question.question for question in draw.asked])

@@ -9,18 +9,16 @@ import argparse
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.players.worlds.private.benchmark import KINDS, PrivateSet
-from mage_es.engine.rules.metric import Placed, features, learn_metrics
-from mage_es.engine.rules.regression import words_of
+from mage_es.engine.rules.metric import metric_of, regression_for
+from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.engine.rules.setting import are_labels, are_short
 from mage_es.engine.rules.splits import make_splits
 from mage_es.engine.seams.benchmark import SPLITS
+from tests.engine.rules.test_retrieval import memory_of, remembered
 
 LEARNED, ASKED = 120, 60
 
@@ -44,45 +42,45 @@ def drawn(name: str, seed: int, learned: int = LEARNED) -> Draw:
     return Draw([every[name] for name in splits.evolution[:learned]], [every[name] for name in splits.held_out])
 
 
-def closeness(draw: Draw) -> Mapping[str, NDArray[np.floating[Any]]]:
-    """Return how near each case is to each question that is asked, [asked, cases], by the cosine and by what was
-    learned, after whose name it is called: a case that is outvoted is not near."""
-    embedder = HashEmbedder()
-    sought, known = (
-        embedder.encode([q.question for q in each]).astype(np.float64) for each in (draw.asked, draw.cases)
+def nearest(draw: Draw) -> Mapping[str, Sequence[Sequence[str]]]:
+    """Return the answers of the five nearest cases to each question that is asked, by the cosine, by the metric, if
+    one was learned, and by all that was."""
+    embedder, golds = HashEmbedder(), [case.gold for case in draw.cases]
+    vectors = embedder.encode([case.question for case in draw.cases])
+    memory = memory_of(
+        *(
+            remembered(f"{at:05}", vector, ordinal=at, question=case.question, answer=case.gold, question_id=f"q{at}")
+            for at, (vector, case) in enumerate(zip(vectors, draw.cases, strict=True))
+        )
     )
-    golds = [case.gold for case in draw.cases]
-    cosine = sought @ known.T
-    if not (are_labels(golds) or are_short(golds)):
-        return {"cosine": cosine}
-    placed = [Placed("", v, case.gold, question=case.question) for v, case in zip(known, draw.cases, strict=True)]
-    fitted, found = learn_metrics(placed), {"cosine": cosine}
-    if metric := fitted.metrics.get(""):
-        moved = [metric.moved(each) / np.linalg.norm(metric.moved(each), axis=1)[:, None] for each in (sought, known)]
-        found["metric"] = moved[0] @ moved[1].T
-    if regression := fitted.regressions.get(""):
-        answers = regression.answers(features("", gold) for gold in golds)
-        words = words_of([question.question for question in draw.asked])
-        each = zip(words, cosine.astype(np.float32), strict=True)
-        found["regression"] = np.stack([regression.closeness(word, answers, row) for word, row in each])
-    for near in [*found.values()][1:]:
-        near[:, [*fitted.outvoted]] = -np.inf
-    return found
+    terms = Terms(bundle=5, long_context=500, strategy_floor=0.0, exclude_self=True)
+    ways = {"cosine": (terms, False)}
+    if are_labels(golds) or are_short(golds):
+        learned = terms._replace(is_measured=True)
+        ways |= {"metric": (learned, False)} if metric_of(memory, "t") else {}
+        ways |= {"regression": (learned, True)} if regression_for(memory, "t") else {}
+    asked = [*zip(embedder.encode([each.question for each in draw.asked]), draw.asked, strict=True)]
+
+    def found(terms: Terms, has_words: bool) -> Sequence[Sequence[str]]:
+        # Without its text a question is compared by its vector alone.
+        queries = (Query(vector, "t", "asked", each.question * has_words, 0) for vector, each in asked)
+        hits = (retrieve("nearest", query, memory, terms).success for query in queries)
+        return [[memory.row(hit.memory_id).answer for hit in each] for each in hits]
+
+    return {name: found(*way) for name, way in ways.items()}
 
 
 def right(name: str, seed: int, learned: int = LEARNED) -> Counter[str]:
     """Return how many answers each way gets right; `one of five`: a right one is among the five nearest; `of five`:
     how many of them are right; `words of the nearest`: how many words of the right answers (`words`) its answer has."""
     draw = drawn(name, seed, learned)
-    golds = [case.gold for case in draw.cases]
-    common = Counter(golds).most_common(1)[0][0]
+    common = Counter(case.gold for case in draw.cases).most_common(1)[0][0]
     words = sum(len(_words(question.gold)) for question in draw.asked)
     counted = Counter(asked=len(draw.asked), words=words, commonest=sum(q.gold == common for q in draw.asked))
-    found = closeness(draw)
+    found = nearest(draw)
     counted.update(dict.fromkeys(found, 1))
     for prefix, near in (("", found["cosine"]), ("learned: ", [*found.values()][-1])):
-        for question, row in zip(draw.asked, near, strict=True):
-            five = [golds[place] for place in (-row).argsort(kind="stable")[:5]]
+        for question, five in zip(draw.asked, near, strict=True):
             counted[prefix + "nearest"] += question.gold == five[0]
             counted[prefix + "vote of five"] += question.gold == Counter(five).most_common(1)[0][0]
             counted[prefix + "one of five"] += question.gold in five

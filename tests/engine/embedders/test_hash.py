@@ -3,6 +3,7 @@
 import hashlib
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from unicodedata import normalize
 
 import numpy as np
 from hypothesis import given
@@ -28,6 +29,18 @@ def test_vectors_are_unit_length_and_float32() -> None:
 def test_a_text_without_words_gives_zeros() -> None:
     assert not EMBEDDER.encode(["", " ?! --"]).any()
     assert EMBEDDER.encode([]).shape == (0, 128)
+
+
+def test_in_scripts_without_spaces_each_letter_counts_to_the_end() -> None:
+    refund, repair = (
+        f"我上周在你们的网店买了一台新的洗衣机但是昨天开始它突然坏了{end}" for end in ("我想要退款", "请派人来修")
+    )
+    assert 0.5 < cosine(refund, repair) < 0.95
+    assert cosine("退款多久能到", "退款什么时候到") > cosine("退款多久能到", "洗衣机坏了怎么办")
+
+
+def test_accents_count_alike_however_they_are_encoded() -> None:
+    assert cosine("Où est mon café ?", normalize("NFD", "Où est mon café ?")) > 0.999999
 
 
 @given(st.lists(st.text(max_size=60), max_size=40))

@@ -1,12 +1,15 @@
 """The regression of answers on words: it ranks cases where single words tell the answer, and says how sure it is."""
 
 from collections.abc import Sequence
+from itertools import product
 
+import msgspec
 import numpy as np
+import pytest
 
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.rules.metric import Placed, features, learn_metrics, regression_for
-from mage_es.engine.rules.regression import PENALTIES, Regression, regression_of, words_of
+from mage_es.engine.rules.metric import FOLDS, Placed, features, learn_metrics, outvoted, regression_for
+from mage_es.engine.rules.regression import PENALTIES, TIE, answers_of, regression_of, words_of
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.projections.memory import Memory
 from tests.engine.rules.test_retrieval import memory_of, remembered
@@ -22,6 +25,7 @@ PARCELS = (
     "{1} sends {0} kg again, as on day {2}; {3} boxes.",
 )
 TOWNS = ("Arden", "Bexley", "Corby", "Dunmow", "Esher", "Frome", "Goole", "Hythe")
+SENDERS = ("Ann", "Bea", "Cy", "Dot", "Eli", "Fay", "Gus", "Hal")
 
 
 def parcels(seed: int, count: int) -> list[tuple[str, str]]:
@@ -34,12 +38,14 @@ def parcels(seed: int, count: int) -> list[tuple[str, str]]:
     return found
 
 
-def learned(cases: Sequence[tuple[str, str]]) -> Memory:
+def learned(cases: Sequence[tuple[str, str]], outcomes: Sequence[str] = ("success_memory",)) -> Memory:
+    """Return a memory of these cases, with the outcomes by turns."""
     vectors = EMBEDDER.encode([question for question, _ in cases])
+    turns = (outcomes[at % len(outcomes)] for at in range(len(cases)))
     return memory_of(
         *(
-            remembered(f"{at:03}", vector, ordinal=at, question=question, answer=answer)
-            for at, (vector, (question, answer)) in enumerate(zip(vectors, cases, strict=True))
+            remembered(f"{at:03}", vector, ordinal=at, question=question, answer=answer, outcome=outcome)
+            for at, (vector, (question, answer), outcome) in enumerate(zip(vectors, cases, turns, strict=True))
         )
     )
 
@@ -51,6 +57,16 @@ def asked(question: str) -> Query:
 def nearest(memory: Memory, query: Query) -> str:
     [hit] = retrieve("nearest", query, memory, TERMS).success
     return memory.row(hit.memory_id).answer
+
+
+def shown(memory: Memory, query: Query, count: int = 5) -> list[str]:
+    """Return the cases that a question is shown, nearest first."""
+    bundle = retrieve("nearest", query, memory, TERMS._replace(bundle=count))
+    return [hit.memory_id for hit in sorted((*bundle.success, *bundle.failure), key=lambda hit: -hit.similarity)]
+
+
+def answers(memory: Memory, query: Query, count: int = 5) -> list[str]:
+    return [memory.row(name).answer for name in shown(memory, query, count)]
 
 
 TAUGHT, LATER = parcels(3, 40), parcels(4, 100)
@@ -73,102 +89,181 @@ def test_cases_are_left_to_the_metric_where_an_answer_follows_from_two_things_to
     assert not regression_for(learned(numbered), "t")
 
 
-def test_none_is_outvoted_where_words_rank_since_a_slip_among_many_weighs_little() -> None:
+def test_where_words_rank_none_is_left_out_as_outvoted_since_a_slip_among_many_weighs_little() -> None:
     slips = [(question, answer if at % 12 else "Heron") for at, (question, answer) in enumerate(parcels(6, 120))]
-    vectors = EMBEDDER.encode([question for question, _ in slips])
-    worded = [Placed("t", v, answer, question=text) for v, (text, answer) in zip(vectors, slips, strict=True)]
-    assert not learn_metrics(worded).outvoted
-    assert learn_metrics([case._replace(question="") for case in worded]).outvoted
+    memory = learned(slips)
+    left_out = outvoted(memory)
+    assert left_out and regression_for(memory, "t")
+    by_words = {name for question, _ in LATER for name in shown(memory, asked(question))}
+    by_vector = {name for question, _ in LATER for name in shown(memory, asked(question)._replace(question=""))}
+    assert left_out & by_words and not left_out & by_vector
 
 
-def test_beside_cases_of_other_types_a_regression_must_win() -> None:
-    vectors = EMBEDDER.encode(["who brings alum", "who brings tar", "where is salt kept"])
-    told = [
-        ("brings", "Moor", "who brings alum"),
-        ("brings", "Lark", "who brings tar"),
-        ("kept", "North", "where is salt kept"),
+def placed(cases: Sequence[tuple[str, str]], task_type: str = "t") -> list[Placed]:
+    vectors = EMBEDDER.encode([question for question, _ in cases])
+    return [
+        Placed(task_type, vector, answer, question=question)
+        for vector, (question, answer) in zip(vectors, cases, strict=True)
     ]
-    placed = [Placed(name, v, answer, question=text) for v, (name, answer, text) in zip(vectors, told, strict=True)] * 8
-    assert learn_metrics(placed[::3] + placed[1::3]).regressions.keys() == {"brings"}
-    assert not learn_metrics(placed).regressions
+
+
+def test_where_the_cosine_finds_what_is_right_words_do_not_rank() -> None:
+    # An embedder that knows what is meant, and words that seldom come twice.
+    draw, topics = np.random.default_rng(2), np.eye(4, dtype=np.float32)
+    for count in (4, 8, 16, 60):
+        said = [" ".join(draw.choice([*TOWNS, *SENDERS], 3)) for _ in range(count)]
+        told = [Placed("t", topics[at % 4], f"team {at % 4}", question=text) for at, text in enumerate(said)]
+        assert not learn_metrics(told).regressions
+
+
+def test_answers_of_which_no_two_are_alike_say_nothing_about_words() -> None:
+    assert not learn_metrics(placed([(text, f"code-{at}x") for at, (text, _) in enumerate(TAUGHT)])).regressions
+
+
+def test_a_regression_need_not_win_over_a_metric_unless_there_are_cases_of_other_types() -> None:
+    texts = ("{0} asks who takes the {1} today.", "On the {1}, says {0}: it is late again.", "{1} for {0}?")
+    asks = [
+        (text.format(who, what), team)
+        for who, text, (what, team) in product(SENDERS, texts, (("lamp", "North"), ("fan", "West"), ("pump", "East")))
+    ]
+    alone, other = placed(asks), placed([(f"Where is {town}?", town) for town in TOWNS] * 2, "u")
+    assert learn_metrics(alone).metrics.keys() == learn_metrics(alone).regressions.keys() == {"t"}
+    assert "t" in learn_metrics([*alone, *other]).metrics
+    assert not learn_metrics([*alone, *other]).regressions
+
+
+def test_types_that_take_turns_have_cases_in_every_fold() -> None:
+    names = [f"t{number}" for number in range(FOLDS)]
+    in_turn = [case for group in zip(*(placed(TAUGHT, name) for name in names), strict=True) for case in group]
+    one_by_one = [case for name in names for case in placed(TAUGHT, name)]
+    assert learn_metrics(in_turn).regressions.keys() == learn_metrics(one_by_one).regressions.keys() == {*names}
 
 
 def test_a_question_that_taught_the_regression_is_not_ranked_by_it() -> None:
-    memory, five = learned(TAUGHT), TERMS._replace(bundle=5)
+    memory = learned(TAUGHT)
     assert regression_for(memory, "t")
     for at, (question, _) in enumerate(TAUGHT):
         by_metric = asked(question)._replace(question="", apart=frozenset([f"{at:03}"]))
-        assert retrieve("nearest", asked(question), memory, five) == retrieve("nearest", by_metric, memory, five)
+        assert shown(memory, asked(question)) == shown(memory, by_metric)
+        edited = asked(f"{question} Thanks.")._replace(question_id=f"q-{at:03}")
+        assert shown(memory, edited) == shown(memory, edited._replace(question=""))
 
 
-def expecting(**shares: float) -> Regression:
-    """Return a regression that expects these parts of an answer whatever is asked."""
-    places = {part: place for place, part in enumerate(shares)}
-    return Regression(np.zeros(1), np.zeros((1, len(shares))), np.array([*shares.values()]), places, frozenset())
+def test_the_answer_of_an_anchor_itself_changes_nothing_that_it_is_shown() -> None:
+    draw = np.random.default_rng(9)
+    noisy = [
+        (text, answer if draw.random() > 0.3 else str(draw.choice([*LANES.values()])))
+        for text, answer in parcels(7, 100)
+    ]
+    vectors = EMBEDDER.encode([text for text, _ in noisy])
+    events = [
+        remembered(f"{at:03}", vector, ordinal=at, question=text, answer=answer)
+        for at, (vector, (text, answer)) in enumerate(zip(vectors, noisy, strict=True))
+    ]
+    for text, _ in LATER[:4]:
+        anchor = asked(text)._replace(question_id="q-100", is_anchor=True)
+        own = msgspec.structs.replace(remembered("100", anchor.vector, ordinal=100, question=text), phase="snapshot")
+        assert regression_for(memory_of(*events, own), "t", for_anchors=True)
+        assert {
+            tuple(shown(memory_of(*events, msgspec.structs.replace(own, answer=lane)), anchor))
+            for lane in LANES.values()
+        } == {tuple(shown(memory_of(*events), anchor))}
 
 
 def test_an_answer_has_about_as_many_of_the_cases_shown_as_it_is_likely() -> None:
-    regression = expecting(a=0.6, b=0.35, c=0.05)
-    answers = regression.answers([frozenset(part) for part in "cabcabcabcab"])
-    cosine = np.linspace(0.1, 0.9, 12, dtype=np.float32)
-    order = (-regression.closeness(np.zeros(1), answers, cosine)).argsort(kind="stable")
-    assert "".join("cab"[place % 3] for place in order[:5]) == "abaab"
-    assert [*order[:3]] == [10, 11, 7], "of those with the same answer the nearest by the cosine first"
-    level = regression.closeness(np.zeros(1), answers, np.ones(12, dtype=np.float32))
-    assert [*(-level).argsort(kind="stable")[:2]] == [10, 11], "and the newest of those that are equally near"
-    unlikely = expecting(a=0.0, b=-0.1, c=0.0).closeness(np.zeros(1), answers, cosine)
-    assert [*(-unlikely).argsort()] == [*reversed(range(12))], "and where none is likely, of all"
+    # Two of three parcels to Arden go one way; nothing else tells which.
+    ways = {"Arden": ("Wren", "Wren", "Crane"), "Bexley": ("Heron",) * 3, "Corby": ("Finch",) * 3}
+    draw, kinds = np.random.default_rng(1), ("big", "flat", "odd")
+    told = [
+        (f"A {kind} parcel for {town} by {who}.", str(way))
+        for who, town in product(SENDERS, ways)
+        for kind, way in zip(kinds, draw.permutation(ways[town]), strict=True)
+    ]
+    memory = learned(told)
+    assert regression_for(memory, "t")
+    found = answers(memory, asked("A parcel for Arden by Zoe."))
+    assert found[0] == "Wren" and sorted(found) == ["Crane", "Crane", "Wren", "Wren", "Wren"]
+    assert answers(memory, asked("A parcel for Corby by Zoe.")) == ["Finch"] * 5
 
 
-def test_an_answer_that_shares_parts_with_what_is_expected_is_worth_these() -> None:
-    regression = expecting(north=0.9, dry=0.5)
-    shared = [frozenset(parts) for parts in (("north", "dry"), ("north", "wet"), ("south", "dry"), ("south", "wet"))]
-    near = regression.closeness(np.zeros(1), regression.answers(shared), np.zeros(4, dtype=np.float32))
-    assert np.allclose(near, [0.7, 0.45, 0.25, 0.0])
+def test_seats_are_shared_by_all_cases_of_an_answer_whatever_was_learned_from_them() -> None:
+    one_index, both = (learned(TAUGHT, kinds) for kinds in (["success_memory"], ["success_memory", "failure_memory"]))
+    assert all(shown(one_index, asked(text)) == shown(both, asked(text)) for text, _ in LATER)
 
 
-def test_the_penalty_is_the_one_with_which_each_case_is_best_told_from_all_others() -> None:
+def test_cases_that_a_question_may_not_get_take_no_seats() -> None:
+    memory = learned(TAUGHT)
+    for text, _ in LATER:
+        [all_of_them] = retrieve("nearest", asked(text), memory, TERMS).success
+        [others] = retrieve("nearest", asked(text)._replace(apart=frozenset(all_of_them[:1])), memory, TERMS).success
+        assert others.memory_id != all_of_them.memory_id
+        assert abs(others.similarity - all_of_them.similarity) <= 2 * TIE, "the next has the first seat, not half of it"
+
+
+def test_where_strategies_compete_by_their_cosine_words_do_not_rank() -> None:
+    query = asked(LATER[0][0])
+    strategy = remembered("way", query.vector, ordinal=99, kind="type_strategy", outcome="failure_memory", answer="")
+    memory = learned(TAUGHT)
+    memory.apply(strategy)
+    bundle = retrieve("nearest", query, memory, TERMS._replace(bundle=5, strategy_floor=0.55))
+    assert regression_for(memory, "t") and [hit.memory_id for hit in bundle.failure] == ["way"]
+
+
+@pytest.mark.parametrize("padding", [0, 40])
+def test_penalty_and_weight_of_words_are_those_with_which_each_case_is_best_told_from_all_others(padding: int) -> None:
     # With some answers at random, so that the least penalty is not the best.
-    cases = [(question, answer if at % 3 else "Wren") for at, (question, answer) in enumerate(parcels(5, 40))]
-    words, answers = words_of([question for question, _ in cases]), [features("t", answer) for _, answer in cases]
-    made = regression_of(words, answers)
-    assert made
-
-    def fitted(kept: np.ndarray, penalty: float) -> np.ndarray:
-        """Return what a regression with that penalty expects of every case."""
-        centre, share = words[kept].mean(axis=0), has[kept].mean(axis=0)
-        moved = words[kept] - centre
-        inner = np.linalg.solve(moved @ moved.T + penalty * np.eye(len(kept)), has[kept] - share)
-        return (words - centre) @ moved.T @ inner + share
-
-    has = np.array([[part in own for part in made.places] for own in answers], dtype=float)
+    draw = np.random.default_rng(5)
+    said = [" ".join(draw.choice(["the", "and", "of", *TOWNS, *SENDERS], padding)) for _ in range(40)]
+    cases = [
+        (f"{text} {more}", answer if at % 3 else "Wren")
+        for at, ((text, answer), more) in enumerate(zip(parcels(5, 40), said, strict=True))
+    ]
+    words, told = words_of([question for question, _ in cases]), [features("t", answer) for _, answer in cases]
+    made, _ = regression_of(words, told, np.arange(40) % FOLDS) or pytest.fail("nothing was learned")
+    has = np.array([[part in own for part in made.parts] for own in told], dtype=float)
     everything = np.arange(len(cases))
 
-    def error(penalty: float) -> float:
-        each = (fitted(np.delete(everything, at), penalty)[at] - has[at] for at in everything)
+    def fitted(kept: np.ndarray, scale: np.ndarray, penalty: float) -> np.ndarray:
+        """Return what a regression with that penalty expects of every case."""
+        scaled = words * scale / np.linalg.norm(words * scale, axis=1, keepdims=True)
+        centre, share = scaled[kept].mean(axis=0), has[kept].mean(axis=0)
+        moved = scaled[kept] - centre
+        inner = np.linalg.solve(moved @ moved.T + penalty * np.eye(len(kept)), has[kept] - share)
+        return (scaled - centre) @ moved.T @ inner + share
+
+    def error(way: tuple[bool, float]) -> float:
+        each = (fitted(np.delete(everything, at), scales[way[0]], way[1])[at] - has[at] for at in everything)
         return float(sum((one**2).sum() for one in each))
 
-    best = min(PENALTIES, key=error)
-    assert np.allclose((words - made.mean) @ made.weights + made.shares, fitted(everything, best))
+    scales = (np.ones(words.shape[1]), np.log(41 / (1 + (words != 0).sum(axis=0))))
+    by_rarity, penalty = min(product((False, True), PENALTIES), key=error)
+    assert by_rarity == bool(padding)
+    expected = np.array([made.expected(row) for row in words])
+    assert np.allclose(expected, fitted(everything, scales[by_rarity], penalty))
 
 
 def test_there_is_no_regression_of_one_answer_or_without_words() -> None:
-    assert regression_of(words_of(["one", "two"]), [features("t", "same")] * 2) is None
-    assert regression_of(words_of(["?", ""]), [features("t", "a"), features("t", "b")]) is None
+    folds = np.arange(4) % FOLDS
+    assert regression_of(words_of(["one", "two"] * 2), [features("t", "same")] * 4, folds) is None
+    assert regression_of(words_of(["?", ""] * 2), [features("t", "a"), features("t", "b")] * 2, folds) is None
     assert regression_for(memory_of(), "t") is None
 
 
+def test_an_answer_that_shares_parts_with_what_is_expected_is_worth_these() -> None:
+    shared = [frozenset(parts) for parts in (("north", "dry"), ("north", "wet"), ("south", "dry"), ("south", "wet"))]
+    worth = answers_of(shared, ["north", "dry"]).worth(np.array([0.9, 0.5]))
+    assert np.allclose(worth, [0.7, 0.45, 0.25, 0.0])
+
+
 def test_what_cases_out_of_date_said_does_not_speak_for_an_answer_of_today() -> None:
-    vectors = EMBEDDER.encode([question for question, _ in TAUGHT])
     lanes = [*LANES.values()]
     turned = dict(zip(lanes, lanes[1:] + lanes[:1], strict=True))
-    placed = [*zip(vectors, TAUGHT, strict=True)]
-    old = [Placed("t", vector, answer, is_old=True, question=question) for vector, (question, answer) in placed]
-    new = [Placed("t", vector, turned[answer], question=question) for vector, (question, answer) in placed]
+    old = [case._replace(is_old=True) for case in placed(TAUGHT)]
+    new = [case._replace(answer=turned[case.answer]) for case in placed(TAUGHT)]
     regression = learn_metrics([*old, *new]).regressions["t"]
-    answers = regression.answers(features("t", team) for team in turned)
+    known = answers_of([features("t", lane) for lane in turned], regression.parts)
     right = 0
     for question, answer in LATER:
-        near = regression.closeness(words_of([question])[0], answers, np.zeros(4, dtype=np.float32))
-        right += [*turned][near.argmax()] == turned[answer]
+        worth = known.worth(regression.expected(words_of([question])[0]))
+        right += [*turned][worth.argmax()] == turned[answer]
     assert right > 0.8 * len(LATER)

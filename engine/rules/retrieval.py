@@ -11,8 +11,8 @@ Rules
       into it: corrections and examples only. A retrieval recipe may require a least cosine of every memory.
     - Among the nearest, cases that may have been solved by chance (`guess`, rules/new_memories.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
-    - If a metric (rules/metric.py) or a regression (rules/regression.py) was learned from the cases it ranks them;
-      where strategies compete, only a metric. Floors are always cosines: there, that of the nearest case lets all in.
+    - If a metric (rules/metric.py) or a regression (rules/regression.py) was learned from the cases it ranks them.
+      Floors are always cosines: there, that of the nearest case lets all in.
     - Where a metric may be learned, cases that are out of date (rules/drift.py) are shown with no question, nor are,
       unless a regression ranks, those that their like outvote.
     - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own; nor is a type strategy that
@@ -293,7 +293,7 @@ class Candidates:
         if not self._terms.is_measured:
             return None
         # Without the whole text there is nothing that it could go by.
-        if query.question and not self._terms.strategy_floor:
+        if query.question:
             regression = regression_for(memory, query.task_type, for_anchors=query.is_anchor)
             if regression and regression.taught.isdisjoint((normal_form(query.question), query.question_id)):
                 return regression

@@ -56,7 +56,8 @@ def _facts(summary: RunSummary) -> Iterator[str]:
     if summary.noticing:
         yield _noticing(summary.noticing)
     if summary.anchor_share and summary.state != "served":
-        yield f"{summary.anchor_share:.1%} of the execution calls only measured: anchors, bare prompts, forms, questions again"
+        share = f"{summary.anchor_share:.1%} of the execution calls"
+        yield f"{share} only measured: anchors, bare prompts, other forms, questions again"
     yield from (summary.problem,) if summary.problem else ()
 
 

@@ -44,8 +44,8 @@ def _facts(summary: RunSummary) -> Iterator[str]:
             "questions to learn from are always put to the model"
         )
     if summary.repeating:
-        first = summary.repeating[0]
-        yield f"from iteration {first} on no question was new: those that count as fresh had been asked before"
+        several = f"{counted(len(summary.repeating), 'iteration')}, first in {summary.repeating[0]}"
+        yield f"no question was new in {several}: those that count as fresh had been asked before"
     if summary.quarantined:
         yield f"{counted(summary.quarantined, 'memory')} in quarantine: mage-es memory list --status quarantined"
     if summary.unguided:
@@ -304,7 +304,8 @@ def _result(summary: RunSummary) -> str:
     questions."""
     asked = [row for row in summary.rows if row.fresh_total]
     if (exam := summary.exam) and not summary.baseline:
-        return f"exam {percent(exam.correct, exam.total)} right"
+        at = "" if exam.marker == "latest" else f" at {exam.marker}"
+        return f"exam{at} {percent(exam.correct, exam.total)} right"
     if summary.baseline:
         means = [row.mean_score * row.episodes / summary.asked[1] for row in summary.episodes]
         level = _level(means[0] if means else None, *summary.asked)

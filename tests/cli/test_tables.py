@@ -215,13 +215,15 @@ def test_a_run_that_was_examined_is_listed_with_its_own_exam_of_the_latest_state
     examined = msgspec.structs.replace(summary(), exams=(*taken, other))
     assert tables.runs([examined]).rows[0][4] == "exam 95.0 % right"
     assert str(examined).endswith(", 19 of 20 in its exam")
+    older = msgspec.structs.replace(summary(), exams=taken[1:])
+    assert tables.runs([older]).rows[0][4] == "exam at iter-0 45.0 % right"
     untaught = msgspec.structs.replace(summary(), exams=taken[-1:])
     assert tables.runs([untaught]).rows[0][4] == "accuracy 50.0 %"
 
 
-def test_an_overview_says_from_when_on_no_question_was_new() -> None:
+def test_an_overview_says_in_how_many_iterations_no_question_was_new() -> None:
     assert "no question was new" not in tables.overview(summary())
-    assert "from iteration 3 on no question was new" in tables.overview(
+    assert "no question was new in 2 iterations, first in 3:" in tables.overview(
         msgspec.structs.replace(summary(), repeating=(3, 4))
     )
 

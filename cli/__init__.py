@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -122,8 +122,22 @@ def _message(error: Exception) -> str:
     if worded := getattr(error, "format_message", None):
         if getattr(error, "option_name", "") == "--name" and _names_a_run(error):
             error.possibilities = ["--run-id"]  # type: ignore[attr-defined]
-        return str(worded())
+        return _misfit(error) or str(worded())
     return f"{type(error).__name__}: {error}. This is a bug in mage-es: the same command with --debug shows where."
+
+
+def _misfit(error: Exception) -> str:
+    """Return what is wrong with an option's value, in the words that settings have for it; "" for another error."""
+    from mage_es.cli.settings import misfit
+
+    parameter: Any = getattr(error, "param", None)
+    faults: Sequence[Any] = getattr(error.__cause__, "errors", tuple)()
+    wanted = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    if parameter is None or wanted is None or not faults:
+        return ""
+    bounds = faults[0].get("ctx", {})
+    reasons = [f"Expected `int` {sign} {bounds[name]}" for name, sign in (("ge", ">="), ("le", "<=")) if name in bounds]
+    return misfit(parameter.opts[0], faults[0]["input"], wanted, (*reasons, ", got `str`")[0])
 
 
 def _names_a_run(error: Exception) -> bool:

@@ -18,7 +18,7 @@ import typer
 from mage_es.cli.completion import benchmarks, run_ids
 from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import OPTIONS, named, parameter
-from mage_es.cli.settings import GROUPS, LIMITS, SERVING, Machine, fields, flag_of, kind, resolve
+from mage_es.cli.settings import GROUPS, LIMITS, SERVING, Machine, as_option, fields, flag_of, kind, resolve
 from mage_es.engine.config import Config
 from mage_es.engine.seams.field_docs import field_docs
 
@@ -26,7 +26,7 @@ _JSON = inspect.Parameter(
     "as_json",
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
-    annotation=Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of tables.")],
+    annotation=Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of tables.")],
 )
 RunArgument = Annotated[
     str | None,
@@ -107,10 +107,15 @@ def takes(
             out = Output(as_json=given.pop(_JSON.name))
             resolved = functools.partial(resolve, environment=os.environ, folder=Path.cwd())
             begun = resolved({**flags, "benchmark": None}).begun(name) if (name := given.get("from_run")) else None
+            typed = [flags["benchmark"]] if flags.get("benchmark") else []
             if own_tasks:
                 options = {name: given.pop(name) for name in OPTIONS}
+                typed += [
+                    word for name, value in options.items() if value is not None for word in as_option(name, value)
+                ]
                 flags["benchmark"] = named(flags.get("benchmark"), options, like=begun.benchmark if begun else "")
             settings = resolved(flags)
+            settings.typed = tuple(typed)
             command(settings=settings.upon(begun) if begun else settings, out=out, **given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()

@@ -101,6 +101,9 @@ class ResolvedSetting(NamedTuple):
 class Settings:
     """The settings of one command."""
 
+    typed: tuple[str, ...] = ()
+    """The benchmark and the options of the user's own tasks, as words of the command line; they become one setting."""
+
     def __init__(self, entries: Mapping[str, ResolvedSetting], found: Mapping[str, Run] | None = None) -> None:
         self.entries = entries
         self._found = dict(found or {})
@@ -323,10 +326,15 @@ def _fit(name: str, value: object, place: str) -> object:
     try:
         fitted: object = msgspec.convert(value, type=fields()[name].type, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{place}: {value!r} is not valid.{_hint(kind(name), value, str(error))}") from error
+        raise UsageError(misfit(place, value, kind(name), str(error))) from error
     if isinstance(fitted, float) and not math.isfinite(fitted):
         raise UsageError(f"{place}: {value!r} is not valid. Give a finite number.")
     return fitted
+
+
+def misfit(place: str, value: object, wanted: object, reason: str) -> str:
+    """Return what is wrong with a value of a type, and what to give; `reason` is in the words of msgspec."""
+    return f"{place}: {value!r} is not valid.{_hint(wanted, value, reason)}"
 
 
 def _hint(wanted: object, value: object, reason: str) -> str:

@@ -38,8 +38,14 @@ def _facts(summary: RunSummary) -> Iterator[str]:
         yield f"{counted(unanswered, 'question')} unanswered after a failed call, counted as wrong"
     if undecided := sum(row.undecided for row in summary.rows):
         yield f"{counted(undecided, 'answer')} undecided: neither right nor wrong, and nothing was learned from them"
-    if summary.recalled:
-        yield f"{counted(summary.recalled, 'answer')} recalled from the nearest cases, without a call of the model"
+    if recalled := summary.recalled + sum(row.recalled or 0 for row in summary.exams):
+        yield (
+            f"{counted(recalled, 'answer')} to anchors and in exams recalled from the nearest cases, without a call; "
+            "questions to learn from are always put to the model"
+        )
+    if summary.repeating:
+        several = f"{counted(len(summary.repeating), 'iteration')}, first in {summary.repeating[0]}"
+        yield f"no question was new in {several}: those that count as fresh had been asked before"
     if summary.quarantined:
         yield f"{counted(summary.quarantined, 'memory')} in quarantine: mage-es memory list --status quarantined"
     if summary.unguided:
@@ -50,7 +56,8 @@ def _facts(summary: RunSummary) -> Iterator[str]:
     if summary.noticing:
         yield _noticing(summary.noticing)
     if summary.anchor_share and summary.state != "served":
-        yield f"anchors: {summary.anchor_share:.1%} of the execution calls"
+        share = f"{summary.anchor_share:.1%} of the execution calls"
+        yield f"{share} only measured: anchors, bare prompts, other forms, questions again"
     yield from (summary.problem,) if summary.problem else ()
 
 
@@ -293,8 +300,12 @@ def _run(summary: RunSummary) -> tuple[str, ...]:
 
 
 def _result(summary: RunSummary) -> str:
-    """Return a run's result on its latest fresh questions, or a baseline's on its held-out ones."""
+    """Return a baseline's result on its held-out questions, any other run's in its exam, or else on its latest fresh
+    questions."""
     asked = [row for row in summary.rows if row.fresh_total]
+    if (exam := summary.exam) and not summary.baseline:
+        at = "" if exam.marker == "latest" else f" at {exam.marker}"
+        return f"exam{at} {percent(exam.correct, exam.total)} right"
     if summary.baseline:
         means = [row.mean_score * row.episodes / summary.asked[1] for row in summary.episodes]
         level = _level(means[0] if means else None, *summary.asked)
@@ -350,8 +361,10 @@ def replayed(report: ReplayReport) -> str:
 
 
 def memory_sizes(successes: int, failures: int, principles: int) -> str:
-    """Return how many memories there are by what they are of; a failure memory has the right answer, too."""
-    return f"memories of {successes} right answers and {failures} missed questions, {counted(principles, 'principle')}"
+    """Return how many memories were ever made, by what they are of: a question may have several, of which the last is
+    in use."""
+    made = f"{counted(successes, 'memory')} of right answers, {failures} of missed questions"
+    return f"{made}, {counted(principles, 'principle')}, those replaced since included"
 
 
 def by_kind(counts: Mapping[str, int]) -> str:

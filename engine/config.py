@@ -195,21 +195,24 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Keep the steps of an answer that was reached as a chain, and show them with it, section 3.2; it had no measurable
     effect, and is kept for the preset `paper`."""
     failure_memories: bool = True
-    """Author failure memories from wrong answers, section 3.2."""
+    """Author failure memories from wrong answers, section 3.2. Where `cases` keeps each miss, they are asked for
+    only if prompts show how a case was reached."""
     strategies: bool = False
     """Author failure memories of whole task types, too, which prompts show as notes, section 3.2; they had no
     measurable effect, and are kept for the preset `paper`."""
     principles: bool = True
-    """Extract principles in EVOLVE; off: the route `cot_principles` is not offered."""
+    """Extract principles in EVOLVE, with `bandits`, which alone use them; off: the route `cot_principles` is not
+    offered."""
     tools: bool = True
-    """Author dynamic tools in EVOLVE; off: the route `tool` is never offered."""
+    """Author dynamic tools in EVOLVE, with `bandits`, which alone use them; off: the route `tool` is never offered."""
     prompt_refinement: bool = False
     """Refine prompt templates and strategies in EVOLVE; it had no measurable effect beside cases, for 1.4 times the
     tokens of a prompt, and is kept for the preset `paper`."""
     skill_splitting: bool = True
-    """Split skills in EVOLVE."""
+    """Split skills in EVOLVE, if there are several task types."""
     retrieval_recipes: bool = True
-    """Author retrieval recipes in EVOLVE; off: the search arm `recipe` is never offered."""
+    """Author retrieval recipes in EVOLVE, with `bandits`, which alone use them; off: the search arm `recipe` is never
+    offered."""
     unread: bool = False
     """Ask guidance also for texts that nothing in the run reads (rules/writings.py), so that calls are the paper's."""
 

@@ -331,14 +331,14 @@ def _anchors(side: _Side) -> Mapping[str, bool]:
 
 
 def _examined(side: _Side) -> Mapping[str, bool]:
-    """Return whether each question of the last finished exam of this state was right; empty if there is none."""
+    """Return whether each question of the finished exams of this state was right, by the last that asked it."""
     closed, found = _closed(side.reader, side.state.seq), dict[str, bool]()
     for record in exam_records(side.reader):
         if not record.closed or record.opened.control != "none" or not record.is_there(side.run):
             continue
         if _closed(side.reader, record.opened.head_seq) == closed:
             answers = read_exam(record.log(side.run), record).answers
-            found = dict(answers.select("question_id", "correct").rows())
+            found |= dict(answers.select("question_id", "correct").rows())
     return found
 
 

@@ -200,8 +200,8 @@ async def awhat_if(
         )
     if sum(kinds) != 1:
         raise UsageError(
-            f"Ask for one thing: without (memories), arm, settings of the guard ({', '.join(GUARD)}), or those of the "
-            f"gate ({', '.join(GATE)})."
+            f"Ask for one thing: --without a memory, always one --arm, other settings of the guard ({_flags(GUARD)}), "
+            f"or of the gate ({_flags(GATE)})."
         )
     reader = LogReader(run.log_path)
     begun = parse(first_event(reader).config)
@@ -238,6 +238,10 @@ async def awhat_if(
 
 
 what_if = blocking(awhat_if)
+
+
+def _flags(names: Sequence[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
 
 
 # ------------------------------------------------------------ answers

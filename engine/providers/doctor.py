@@ -384,8 +384,8 @@ def _fault(name: str, model: TriedModel, fault: Fault) -> DoctorCheck:
 def _problem(name: str, problem: object, otherwise: str) -> DoctorCheck:
     """Return a failed check, whose remedy is the command that one of our messages recommends, if it has one."""
     way = re.search(r"(python -m pip install |export |mage-es fetch ).*", str(problem))
-    lines = [line.removesuffix(".") for line in str(problem).splitlines()]  # one for each row of a file
-    return DoctorCheck(name, "failed", f"{'. '.join(lines)}.", way[0] if way else otherwise)
+    lines = [f"{line.removesuffix('.')}." for line in str(problem).splitlines()]  # one for each row of a file
+    return DoctorCheck(name, "failed", "\n".join(lines), way[0] if way else otherwise)
 
 
 def _context(spec: ModelSpec, tier: Tier, config: Config, context: int, listed: int) -> DoctorCheck:

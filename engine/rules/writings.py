@@ -16,12 +16,14 @@ Rules
     - Task types are always read, by retrieval, gate and Eq. 1: guidance induces them where the benchmark has none.
 """
 
+from mage_es.engine.config import Config
 from mage_es.engine.rules.rotation import (
     AUTHOR_RECIPES,
     AUTHOR_TOOLS,
     EXTRACT_PRINCIPLES,
     REFINE_PROMPTS,
     SPLIT_SKILLS,
+    SWITCHED_OFF,
     WRITE_FAILURES,
 )
 from mage_es.engine.rules.setting import Setting
@@ -57,3 +59,16 @@ def writings(setting: Setting, *, types: int) -> frozenset[str]:
         SPLIT_SKILLS: splits,
     }
     return frozenset(name for name, is_wanted in wanted.items() if is_wanted)
+
+
+def why_unwritten(config: Config, action: str) -> str:
+    """Return why guidance is not asked for an action of EVOLVE, which events record as switched off in any case."""
+    is_on, why = {
+        WRITE_FAILURES: (config.failure_memories, "not needed: each miss is kept as a case"),
+        EXTRACT_PRINCIPLES: (config.principles, "not used without --bandits"),
+        AUTHOR_TOOLS: (config.tools, "not used without --bandits"),
+        AUTHOR_RECIPES: (config.retrieval_recipes, "not used without --bandits"),
+        REFINE_PROMPTS: (config.prompt_refinement, ""),
+        SPLIT_SKILLS: (config.skill_splitting, "not needed: there is one task type"),
+    }[action]
+    return why if is_on else SWITCHED_OFF

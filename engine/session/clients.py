@@ -19,7 +19,8 @@ class Clients:
     """One client for each tier that has a model: `direct`, and the batch `queues` of models that take batches.
 
     `left_behind` is a phrase for how many calls were in flight when the last process ended; their number is kept in the
-    file `in_flight`, for that message only. `slots` measures how long all slots are busy.
+    file `in_flight`, for that message only; `is_first`: no call is recorded yet. `slots` measures how long all slots
+    are busy.
     """
 
     def __init__(
@@ -29,10 +30,11 @@ class Clients:
         *,
         budget: Budget,
         in_flight: Path,
+        is_first: bool,
         recorder: Recorder,
         announce: Callable[[str], None],
     ) -> None:
-        self._in_flight = CallsInFlight(in_flight)
+        self._in_flight = CallsInFlight(in_flight, is_first=is_first)
         self.left_behind = self._in_flight.left_behind
         self.slots = BusySlots(min(runtime.workers, runtime.connections(models.execution)))
         self.direct: dict[Tier, RetryingClient] = {

@@ -27,8 +27,9 @@ _BUSY = 75
 class CallsInFlight:
     """The calls of this process that have started and are not recorded yet, counted in a file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._boot = path, LocalFileSystem().boot_id()
+    def __init__(self, path: Path, *, is_first: bool = False) -> None:
+        """`is_first`: no call of the run is recorded, so that there may be no file yet."""
+        self._path, self._boot, self._is_first = path, LocalFileSystem().boot_id(), is_first
         self._file: int | None = None
         self._calls: Counter[str] = Counter()
         self._count = 0
@@ -36,6 +37,8 @@ class CallsInFlight:
 
     def _read(self) -> str:
         """Return a phrase for how many calls were in flight when the last process ended."""
+        if self._is_first and not self._path.exists():
+            return "0"
         unknown = "not known (this is a copy of the run, or the machine was rebooted)"
         try:
             number, _, boot = read_small(self._path, _SIZE).decode().partition(" ")

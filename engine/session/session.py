@@ -71,6 +71,7 @@ class Session:
             runtime,
             budget=self.budget,
             in_flight=run.in_flight_path,
+            is_first=not any(state.ledger.accounts()),
             recorder=recorder,
             announce=reporter.announce,
         )

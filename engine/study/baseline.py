@@ -169,7 +169,8 @@ async def abaseline(
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
         writer = (models.guidance or models.execution).name if is_writing(name) else "no model"
-        session.announce(f"{models.execution.name} answers, {writer} writes for {name}.")
+        answers = "no model" if _of_method(name, "is_modelless") else models.execution.name
+        session.announce(f"{answers} answers, {writer} writes for {name}.")
         said = (*tried, *columns_told(world.benchmark))
         said = (*said, *cutoffs(config, world.splits.events, has_guard=False), *left_out(config, world.splits))
         for told in said:

@@ -19,7 +19,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.config import Config, checked
-from mage_es.engine.models.registry import Models
+from mage_es.engine.models.registry import Models, require_learner
 from mage_es.engine.rules.splits import ANCHOR_SHARE
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.directory import RUNS_DIR, Run
@@ -222,6 +222,8 @@ async def aring(
     """
     methods = [ALSO.get(method, method) for method in methods]
     _require(methods, seeds)
+    if models is None:
+        require_learner(config)
     config = with_own_models(checked(models.named_in(config) if models else config))
     own = divide(
         msgspec.structs.replace(config, anchors=0),

@@ -250,10 +250,10 @@ def _searched(
         holding = [*files] if is_blind and is_cache else traces(files, found.texts)
         for path in holding if is_cache else ():
             path.unlink()
-        done = f"{len(holding)} files deleted, which are made again" if holding and is_cache else sealed
+        done = f"{len(holding)} deleted, made again when needed" if holding and is_cache else sealed
         left = "" if is_cache else unseen or _holders_in_words(holding)
         yield row(name, name, done, left, files=len(files), found=len(holding))
-    done = "its key was replaced by nothing, and overwritten" if found.name else "its key was gone already"
+    done = "replaced by a file without its key, and overwritten" if found.name else "its key was gone already"
     copies = "destroy each copy of this file that you keep elsewhere: with it, the texts can be read again"
     yield row("keys", "keys", done, copies, files=1)
     backup = place_beside(run.path)

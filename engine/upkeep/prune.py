@@ -90,7 +90,7 @@ class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
                 f" (a proof takes {LEAST_PAIRS} questions asked again without it, by `mage-es effect {self.run_id}`, "
                 f"or {LEAST} answers on either side of --coin)"
             )
-        left += f"; and {self.released}, since they were released." if self.released else "."
+        left += f"; and {self.released} that a person released." if self.released else "."
         looked_at = "1 memory" if self.looked_at == 1 else f"{self.looked_at} memories"
         if not self.pruned:
             return f"Nothing is proved harmful in {self.run_id}: {looked_at} looked at. {left}"

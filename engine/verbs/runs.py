@@ -9,6 +9,8 @@ from typing import get_args
 from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.commands import shared
 from mage_es.engine.config import Config, parse
+from mage_es.engine.rules.rotation import SWITCHED_OFF
+from mage_es.engine.rules.writings import why_unwritten
 from mage_es.engine.run.anchors import Unmeasured, unmeasured
 from mage_es.engine.run.anchors import score as anchor_score
 from mage_es.engine.run.directory import Run, as_run
@@ -84,7 +86,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         parent=_parent(begun_from) if begun_from else None,
         rows=tuple(iteration_rows(state, _summed_scores(played), unmeasured(reader), first=first)),
         noticing=_noticing(reader, config),
-        actions=tuple(_actions(reader)),
+        actions=tuple(_actions(reader, config)),
         frontier=tuple(_frontier(reader, state)),
         judge=config.judge,
         judge_calls=state.ledger.total("judge").calls,
@@ -101,7 +103,12 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         served=_served(state),
         unguided=missing_guidance(reader),
         exams=exam_rows(run, reader),
-        recalled=len(recalled_in(reader, ("fresh", "revisit", "anchor"))),
+        recalled=len(recalled_in(reader, ("anchor", "again"))),
+        repeating=tuple(
+            plan.iteration
+            for plan in reader.of(v.IterationPlanned)
+            if plan.iteration >= first and plan.fresh and plan.repeats == plan.fresh
+        ),
         benefit=state.benefit.records(),
         stale=state.benefit.stale,
         form=state.benefit.form,
@@ -132,12 +139,14 @@ def _price_sources(state: State, prices: Prices) -> dict[str, str]:
     return {model: rate.told if (rate := prices.rate(model)) else "" for model in models}
 
 
-def _actions(reader: LogReader) -> Iterator[ActionRow]:
+def _actions(reader: LogReader, config: Config) -> Iterator[ActionRow]:
     taken: dict[str, list[v.ActionTaken]] = {}
     for turn in reader.of(v.ActionTaken, since=last_inherited(reader) + 1):
         taken.setdefault(turn.action, []).append(turn)
     for action, events in taken.items():
-        outcomes = Counter(event.outcome for event in events)
+        outcomes = Counter(
+            why_unwritten(config, action) if event.outcome == SWITCHED_OFF else event.outcome for event in events
+        )
         authored = sum(event.authored for event in events)
         yield ActionRow(action=action, taken=len(events), authored=authored, outcomes=dict(sorted(outcomes.items())))
 

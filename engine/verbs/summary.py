@@ -48,7 +48,8 @@ class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
 
 class ExamRow(msgspec.Struct, frozen=True, kw_only=True):
     """An exam as the run's log records it: who answered, how much of `total` was right, how many of these answers were
-    `recalled`, without a call (None if the exam's log cannot be read), the head of the exam's own log.
+    `recalled`, without a call (None if the exam's log cannot be read), the head of the exam's own log. `head_seq` is
+    the event of the run whose state was examined.
 
     `correct` and `total` are 0 and `head` is "" while it is unfinished. An exam that was scored again has the newer
     scorer's result.
@@ -56,6 +57,7 @@ class ExamRow(msgspec.Struct, frozen=True, kw_only=True):
 
     exam: str
     marker: str
+    head_seq: int
     control: str
     execution: str
     correct: int
@@ -152,12 +154,14 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     requested. `served` counts the calls of a model by the names that its provider reports, for models that answered
     under another name. `benefit` has by task type how the anchors were answered with what was learned and with the bare
     prompt, and what is served; the last is for all types; () if nothing was tested;
-    `stale` of its pairs have an answer of an older state. `anchor_share` is the anchors'
-    share of the execution calls. `unguided` is None if the guidance tier fulfilled every request. `teacher_sees` is
-    what that tier was shown of each question: `errors`, `answers` or `solutions`. `recalled` questions to learn from
-    and anchors were answered by their nearest cases, without a call.
+    `stale` of its pairs have an answer of an older state. `anchor_share` is the
+    share of the execution calls that measured what was learned: anchors, with it and bare and in another form, and
+    questions asked once more for the gate. `unguided` is None if the guidance tier fulfilled every request.
+    `teacher_sees` is what that tier was shown of each question: `errors`, `answers` or `solutions`. `recalled` of the
+    answers that measured came from the nearest cases, without a call; questions to learn from always go to the model.
+    `repeating` are the iterations in which every question had been asked before.
 
-    As text it is a line or two: what the run is, how far it is, and how much of its last iteration was right.
+    As text it is a line or two: what the run is, how far it is, and how much was right in its last iteration and exam.
     """
 
     run_id: str
@@ -189,6 +193,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str = ""
     asked: tuple[int, int] = (0, 0)
     recalled: int = 0
+    repeating: tuple[int, ...] = ()
     measure: str = "accuracy"
     traffic: tuple[str, ...] = ()
     shortfalls: tuple[str, ...] = ()
@@ -198,6 +203,13 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     benefit: tuple[Paired, ...] = ()
     stale: int = 0
     form: FormDecided | None = None
+
+    @property
+    def exam(self) -> ExamRow | None:
+        """The run's own exam of the latest state that has one; None if nothing after the start was examined."""
+        own = (each.control == "none" and each.execution == self.execution for each in self.exams)
+        found = [each for each, is_own in zip(self.exams, own, strict=True) if is_own and each.marker != "start"]
+        return max((each for each in reversed(found) if each.total), key=lambda each: each.head_seq, default=None)
 
     def __str__(self) -> str:
         what = f"{self.benchmark}, {self.state}, {self.events} events"
@@ -211,4 +223,5 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
                 ("anchor", last.anchor_correct, last.anchor_total),
             )
             done += "".join(f", {right} of {total} {name} questions right" for name, right, total in shares if total)
+            done += f", {exam.correct} of {exam.total} in its exam" if (exam := self.exam) else ""
         return "\n".join(line for line in (f"{self.run_id}: {what}", done, self.problem) if line)

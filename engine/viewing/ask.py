@@ -12,6 +12,7 @@ from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import open_model, require_model
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.ingredients import without
+from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.pricing import Prices
@@ -35,6 +36,7 @@ from mage_es.projections.ledger import Ledger
 class AskReport(msgspec.Struct, frozen=True, kw_only=True):
     """An answer to a question of your own: what the model was asked, and the bundle that the run supplied. `evidence`
     says how what was learned did on the anchors against the bare prompt, which decides how the question is asked.
+    If the nearest cases answered alone, it is `recalled`: no model was called, and `prompt` is empty.
     `far` is a sentence if the question is far from all that was learned, else ""."""
 
     run_id: str
@@ -44,6 +46,7 @@ class AskReport(msgspec.Struct, frozen=True, kw_only=True):
     bundle: tuple[BundleMember, ...]
     evidence: str
     far: str
+    recalled: bool
     prompt: str
     reply: str
     answer: str
@@ -96,6 +99,7 @@ async def aask(
         bundle=bundle_of(state, without(planned, {move.memory_id for move in moves if isinstance(move, TrimReport)})),
         evidence=evidence_of(state, planned.task_type),
         far=_far(frozen, planned, nearest),
+        recalled=planned.routing_arm == RECALL,
         prompt=next((move.prompt for move in reversed(moves) if isinstance(move, CallReport)), ""),
         reply=reply,
         answer=extract_of(world.benchmark)(reply),

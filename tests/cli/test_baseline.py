@@ -56,3 +56,8 @@ def test_react_that_nobody_told_where_to_look_says_so_where_it_begins(mage: Comm
     outcome = mage("baseline", "react", "hotpotqa", "--held-out", "4", "--data-dir", str(hotpot(tmp_path / "data")))
     assert outcome.code == 0
     assert "react searches the paragraphs that come with the questions, as with --search record." in outcome.err
+
+
+def test_what_answers_without_a_model_does_not_name_one(mage: Command) -> None:
+    words = ("wordmath", "--learn-from", "8", "--questions", "2")
+    assert "no model answers, no model writes for nearest_label." in mage("baseline", "nearest_label", *words).err

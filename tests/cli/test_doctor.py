@@ -106,7 +106,8 @@ def test_the_faults_of_several_rows_are_sentences_of_their_own(mage: Command, tm
     rows = [{"question": "a", "answer": ""}, {"question": "", "answer": "x"}]
     (tmp_path / "bad.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     told = mage("doctor", "bad.jsonl", "--no-calls")
-    assert "can be checked. bad.jsonl, line 2: question: is empty. Nothing was loaded." in told.out
+    assert "can be checked. 1 more fault below.\n" in told.out and "line 2" not in told.out
+    assert "can be checked.\nbad.jsonl, line 2: question: is empty.\nNothing was loaded.\n" in told.err
     assert "--no-calls" in told.err.partition("Next: ")[2]
 
 
@@ -144,4 +145,6 @@ def test_what_is_left_out_is_listed_and_the_next_command_divides_alike(mage: Com
     (tmp_path / "mine.csv").write_text("\n".join(["question,answer", *rows]) + "\n")
     told = mage("doctor", "mine.csv", "--held-out", "7", "--anchors", "2")
     assert "2 anchors, 7 held out, 1 left out" in told.out and "row-31 repeats row-1" in told.out
-    assert re.search("Next: mage-es evolve .*mine.csv.* --held-out 7 --anchors 2", told.err)
+    assert told.err.endswith("Next: mage-es evolve mine.csv --execution MODEL --held-out 7 --anchors 2\n")
+    typed = ("mine.csv", "--scorer", "number", "--execution", "builtin/analogist")
+    assert mage("doctor", *typed, "--no-calls").err.endswith(f"Next: mage-es evolve {' '.join(typed)}\n")

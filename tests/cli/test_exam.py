@@ -138,3 +138,18 @@ def test_random_labels_are_set_beside_the_commonest_answer_and_no_look_up_is_sai
     share = percent(right, report["total"])
     assert f"The commonest answer, '{answer}', would be right for {share} of these questions, without any model" in said
     assert report["recalled"] and "right at least as often as the model" in said and "solve" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--control", "shuffeld"), "--control: 'shuffeld' is not valid. Did you mean shuffled?"),
+        (("--questions", "0"), "--questions: '0' is not valid. Give a whole number of at least 1."),
+        (("--questions", "few"), "--questions: 'few' is not valid. Give a whole number."),
+    ],
+)
+def test_a_value_that_does_not_fit_an_option_is_refused_as_a_setting_is(
+    mage: Command, words: tuple[str, ...], told: str
+) -> None:
+    outcome = mage("exam", *words)
+    assert outcome.code == 2 and outcome.err.startswith(f"mage-es: {told}\n")

@@ -142,3 +142,10 @@ def test_a_run_that_no_model_answered_is_deleted_at_once_and_what_is_no_run_neve
     kept = mage("runs", "delete", "first", "--yes")
     assert (kept.code, "notes.txt" in kept.err) == (2, True)
     assert {path.name for path in runs_dir.iterdir()} == {"first", "linked"} and (tmp_path / "photos").exists()
+
+
+def test_a_run_of_one_question_tells_that_it_asks_the_same_again(mage: Command, tmp_path: Path) -> None:
+    (tmp_path / "two.csv").write_text("question,answer\nWhat is 1 + 1?,2\nWhat is 2 + 5?,7\n")
+    words = ("--execution", "builtin/analogist", "--iterations", "3", "--run-id", "two")
+    assert "no question was new in 2 iterations, first in 1:" in mage("evolve", "two.csv", *words).out
+    assert re.search(r"dynamic tool authoring .* not used without --bandits", mage("runs", "show").out)

@@ -26,6 +26,7 @@ def test_a_question_is_shown_as_it_was_asked(mage: Command, judged: AnswerJudged
     outcome = mage("show", judged.question_id, "--json")
     report = json.loads(outcome.out)
     assert (outcome.code, report["prompt_verified"], report["correct"]) == (0, True, judged.correct)
+    assert outcome.err.endswith("Next: mage-es exam first\n")
     assert report["answer"] == judged.answer
     shown = mage("show", judged.question_id, "--iteration", "1").out
     assert f"Question {judged.question_id}" in shown

@@ -15,6 +15,7 @@ from mage_es.engine.verbs.replay import DigestCheck, ReplayReport
 from mage_es.engine.verbs.summary import (
     ActionRow,
     EpisodeRow,
+    ExamRow,
     FrontierSkill,
     GuardSensitivity,
     IterationRow,
@@ -203,6 +204,30 @@ def test_a_damaged_run_is_listed_as_such() -> None:
     assert bad[-1] == "damaged: segment 3 is short"
 
 
+def exam_row(right: int, head_seq: int, *, marker: str = "latest", execution: str = "builtin/analogist") -> ExamRow:
+    counts = {"correct": right, "total": 20, "unanswered": 0, "undecided": 0, "head": "ab"}
+    return ExamRow(exam="1", marker=marker, head_seq=head_seq, control="none", execution=execution, **counts)
+
+
+def test_a_run_that_was_examined_is_listed_with_its_own_exam_of_the_latest_state() -> None:
+    taken = (exam_row(19, 900), exam_row(9, 500, marker="iter-0"), exam_row(1, 9, marker="start"))
+    other = exam_row(2, 950, execution="openai/other")
+    examined = msgspec.structs.replace(summary(), exams=(*taken, other))
+    assert tables.runs([examined]).rows[0][4] == "exam 95.0 % right"
+    assert str(examined).endswith(", 19 of 20 in its exam")
+    older = msgspec.structs.replace(summary(), exams=taken[1:])
+    assert tables.runs([older]).rows[0][4] == "exam at iter-0 45.0 % right"
+    untaught = msgspec.structs.replace(summary(), exams=taken[-1:])
+    assert tables.runs([untaught]).rows[0][4] == "accuracy 50.0 %"
+
+
+def test_an_overview_says_in_how_many_iterations_no_question_was_new() -> None:
+    assert "no question was new" not in tables.overview(summary())
+    assert "no question was new in 2 iterations, first in 3:" in tables.overview(
+        msgspec.structs.replace(summary(), repeating=(3, 4))
+    )
+
+
 def test_an_exam_shows_all_questions_then_phrasings_then_types() -> None:
     table = tables.exam(EXAM)
     assert table.title == "Exam e1 of r1 at latest, control shuffled"
@@ -234,7 +259,8 @@ def test_a_replay_says_for_each_projection_whether_it_is_equal() -> None:
         ("memory", "a" * 16, "b" * 16, "NO"),
         ("ledger", "none", "c" * 16, "not recorded"),
     ]
-    assert "memories of 1 right answers and 2 missed questions, 3 principles" in tables.replayed(report)
+    told = "1 memory of right answers, 2 of missed questions, 3 principles, those replaced since included"
+    assert told in tables.replayed(report)
 
 
 def spent(tier: str, cached: int) -> LedgerRow:

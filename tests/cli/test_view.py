@@ -25,7 +25,7 @@ def test_a_run_becomes_one_file_or_a_folder_and_nothing_is_overwritten(
     mage: Command, finished: Path, tmp_path: Path
 ) -> None:
     told = mage("view", "first", "--runs-dir", str(finished), "--to", "run.html")
-    assert told.code == 0 and re.search(r"run\.html: \d\.\d MB, files: 1", told.out)
+    assert told.code == 0 and re.search(r"run\.html: \d\.\d MB, 1 file$", told.out)
     told = mage("view", "--runs-dir", str(finished), "--to", "site", "--json")
     assert json.loads(told.out)["path"] == "site/index.html" and (tmp_path / "site" / "data" / "runs.js").exists()
     for place in ("run.html", "site"):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mage_es.cli.tables import exams
+from mage_es.cli.tables import exams, overview
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
@@ -25,6 +25,7 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import ExamReport, examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.viewing.ask import ask
 from mage_es.engine.viewing.show import show
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, RecallCompared
@@ -93,6 +94,27 @@ def test_wherever_a_gain_is_claimed_it_says_how_many_answers_were_recalled(recal
     assert f"; {report.recalled} answers of exams are of no model" in states["the models really gave these replies"]
     said = "\n".join(in_words(open_study(run.path.parent)))
     assert f"({report.recalled} of {report.total} recalled, without a call)" in said
+
+
+def test_a_run_whose_questions_the_model_always_misses_is_not_told_by_these_alone(
+    recalled: tuple[Run, ExamReport],
+) -> None:
+    run, report = recalled
+    found = summarise(run)
+    anchors = [plan for plan in LogReader(run.log_path).of(QuestionPlanned) if plan.routing_arm == "recall"]
+    assert found.recalled == len(anchors) > 0
+    told = f"{found.recalled + report.recalled} answers to anchors and in exams recalled from the nearest cases"
+    assert told in overview(found) and "always put to the model" in overview(found)
+    assert str(found).endswith(f", {report.correct} of {report.total} in its exam")
+
+
+def test_an_answer_that_was_recalled_says_that_no_model_was_called(
+    recalled: tuple[Run, ExamReport],
+) -> None:
+    run, _ = recalled
+    answer = ask(run, TASKS[0]["question"], execution=Learner(knows=False))
+    assert (answer.recalled, answer.prompt, answer.answer) == (True, "", TASKS[0]["answer"])
+    assert not ask(run, TASKS[0]["question"], at="start", execution=Learner(knows=False)).recalled
 
 
 def test_a_question_to_learn_from_is_always_asked_and_so_paired(recalled: tuple[Run, ExamReport]) -> None:

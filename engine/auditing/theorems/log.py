@@ -94,7 +94,7 @@ def _span(event: LogRepaired) -> str:
 def check_questions(verdict: QuestionsVerdict) -> Check:
     golds = f"{verdict.golds} gold answers" if verdict.golds else "this copy was made without their gold answers"
     detail = "; ".join(verdict.problems) or f"{verdict.questions} texts are those that the run began with; {golds}"
-    measured = f"{len(verdict.problems)} files differ"
+    measured = f"{len(verdict.problems)} differ"
     ok = not verdict.problems
     return Check(name="questions", ok=ok, detail=detail, measured=measured, bound="0 differ", damaged=not ok)
 

@@ -37,7 +37,7 @@ def check_ratchet(reader: LogReader, config: Config) -> Check:
             walk.restart(slots)
         steps += isinstance(event, MasteryUpdated) and seq > inherited
     constants = f"alpha {config.mastery_increase:g}, gamma {config.mastery_decay:g}"
-    detail = f"{steps} steps of {len(walk.floors)} skills, {constants}"
+    detail = f"steps {steps}, skills {len(walk.floors)}, {constants}"
     slack = 0.0 if abs(walk.slack) < ROUNDING else walk.slack
     measured = f"least slack {slack:.3g}" if steps else "no step yet"
     return Check(name=NAME, ok=True, detail=detail, measured=measured, bound="at least 0")

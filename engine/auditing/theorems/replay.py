@@ -34,7 +34,7 @@ def check_replay(reader: LogReader, snapshots: Path) -> Check:
     if forged := disowned(snapshots, reader):
         detail = f"{forged[0]} claims the digests of the log for another state, so it is not used: delete it"
         return Check(name=NAME, ok=False, detail=detail, measured=measured, bound=bound)
-    detail = f"{len(checks)} closed iterations fold to their recorded digests"
+    detail = "each closed iteration folds to its recorded digests"
     detail += f", and what it took from {begun.parent} to that run's" if begun else ""
     if unused := ", ".join(str(path) for path in damaged_snapshots(snapshots)):
         detail += f"; damaged, and not used: {unused}"

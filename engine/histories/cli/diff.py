@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mage_es.cli.options import examples, takes
-from mage_es.cli.output import Output, TextTable, shortened
+from mage_es.cli.output import Output, TextTable, counted, shortened
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
 from mage_es.engine.config import MOST
@@ -112,12 +112,13 @@ def _summary(report: DiffReport) -> str:
         fates[group.fate] += group.number
     new, arms, settings = sum(each.is_new for each in report.names), len(report.arms), len(report.settings)
     changes = [f"{count} learned" if fate == "new" else f"{count} {fate}" for fate, count in fates.items()]
-    changes += [f"{count} {what}" for count, what in ((new, "new in the graph"), (arms, "arms moved")) if count]
+    changes += [f"{new} new in the graph"] if new else []
+    changes += [f"{counted(arms, 'arm')} moved"] if arms else []
     changes += [f"{len(report.names) - new} gone from the graph"] if len(report.names) > new else []
-    changes += [f"{len(report.edges)} kinds of edges changed"] if report.edges else []
-    changes += [f"{settings} settings differ"] if settings else []
+    changes += [f"{counted(len(report.edges), 'edge kind')} changed"] if report.edges else []
+    changes += [f"{counted(settings, 'setting')} changed"] if settings else []
     answers = sum(len(each.won) + len(each.lost) for each in report.answers)
-    changes += [f"{answers} answers won or lost"] if answers else []
+    changes += [f"{counted(answers, 'answer')} won or lost"] if answers else []
     moments = " to ".join(f"{each} (event {each.seq})" for each in (report.before, report.after))
     return f"{moments}: {', '.join(changes) or 'the same state'}"
 

@@ -8,8 +8,10 @@ import typer
 
 from mage_es.cli.completion import benchmarks
 from mage_es.cli.options import examples, takes
-from mage_es.cli.output import Output, TextTable
+from mage_es.cli.output import Output, TextTable, counted
 from mage_es.cli.settings import Settings, as_option
+from mage_es.engine.benchmarks.registry import needs_learner
+from mage_es.engine.config import BENCHMARK
 from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
@@ -59,13 +61,15 @@ def doctor(
     found = diagnose(config, **where, now=clock(), calls=calls, say=out.say)
     named = settings.entries["benchmark"].value
     tasks = found.tasks if named else None
-    rows = [(check.name, _WORDS[check.state], check.detail) for check in found.checks]
+    rows = [(check.name, _WORDS[check.state], _short(check.detail)) for check in found.checks]
     out.report(found, TextTable("", ("check", "result", "detail"), rows), *(_division(tasks) if tasks else ()))
     remedies = [f"{check.name}: {check.remedy}" for check in found.checks if check.remedy]
-    for said in (*remedies, *((*tasks.leaks, *tasks.said) if tasks else ())):
+    faults = [check.detail for check in found.checks if check.detail != _short(check.detail)]
+    for said in (*faults, *remedies, *((*tasks.leaks, *tasks.said) if tasks else ())):
         out.say(said)
     flags = settings.flags()
-    words = [str(flags.pop("benchmark"))] if "benchmark" in flags else []
+    flags.pop("benchmark", None)
+    words = [*settings.typed]
     advised = dict(check.option for check in found.checks if check.option)
     words += [word for name, value in advised.items() if name not in flags for word in as_option(name, value)]
     states = {check.state for check in found.checks}
@@ -75,7 +79,15 @@ def doctor(
         raise typer.Exit(PrerequisiteError.exit_code)
     if "optional" in states:
         out.say("A run can start. A warning is no fault, but the run may learn less, or take more calls.")
+    if config.execution == BENCHMARK and needs_learner(config.benchmark):
+        words += ["--execution", "MODEL"]
     out.next(settings.again("evolve", *words, names=tuple(flags)) if named else "mage-es demo")
+
+
+def _short(detail: str) -> str:
+    """Return what has room in a table: of the faults of several rows, the first and how many more there are."""
+    first, *more = detail.splitlines()
+    return f"{first} {counted(len(more) - 1, 'more fault')} below." if len(more) > 1 else detail
 
 
 def _division(tasks: DataReport) -> list[TextTable]:

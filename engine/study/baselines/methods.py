@@ -135,7 +135,7 @@ class NearestLines(NearestCases):
 class NearestLabel(NearestCases):
     """The answer of the nearest case; a model is asked only while there is no case yet."""
 
-    plays = False
+    is_modelless, plays = True, False
 
     def __init__(self, view: RunView) -> None:
         super().__init__(view._replace(is_reasoned=False))

@@ -261,7 +261,7 @@ def closing(report: DemoReport) -> str:
     sizes = memory_sizes(last.success_memories, last.failure_memories, last.principles)
     guidance = report.before.guidance_calls + report.after.guidance_calls
     return (
-        f"Memory: {sizes}.\n"
+        f"Learned: {sizes}.\n"
         f"{_ending(report.replay, report.seconds, report.run, guidance=guidance)}\n"
         f"{_rounded(report.before)} -> {_rounded(report.after)} on questions it never saw"
     )

@@ -16,6 +16,8 @@ EXAMPLES = examples(
     "mage-es ask - RUN --at iter-3 < question.txt",
 )
 
+RECALLED = "No model was called: the nearest cases answer, which were right as often as the model while it learned."
+
 
 @takes("runs_dir", "data_dir", "max_usd", "max_calls", "prices")
 def ask(
@@ -48,7 +50,7 @@ def ask(
         known,
         bundle(report.bundle),
         report.evidence,
-        report.reply,
+        RECALLED if report.recalled else report.reply,
         f"Answer: {report.answer or '(none found)'}",
     )
     if report.far:

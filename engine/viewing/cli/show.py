@@ -56,7 +56,6 @@ def show(
     """
     from mage_es.engine.viewing.show import has_served, show_inference
     from mage_es.engine.viewing.show import show as show_question
-    from mage_es.engine.viewing.transcript import StepReport
 
     if run and (_INFERENCE.fullmatch(run) or _EVENT.fullmatch(run)):  # the run first, as in other commands
         question, run = run, question
@@ -76,9 +75,7 @@ def show(
     out.report(report, asked(report), bundle(report.bundle), *moves)
     if report.other_times:
         out.say(f"Also asked: {', '.join(report.other_times)}.")
-    is_episode = any(isinstance(move, StepReport) for move in report.moves)
-    ahead = ("exam", report.run_id) if is_episode else ("ask", "...", report.run_id)
-    out.next(settings.again(*ahead))
+    out.next(settings.again("exam", report.run_id))
 
 
 def _event(run: Run, marker: str, *, settings: Settings, out: Output) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from mage_es.cli.explain import glossary
 from mage_es.cli.options import examples, takes
-from mage_es.cli.output import Output
+from mage_es.cli.output import Output, counted
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError, UsageError
 
@@ -101,7 +101,7 @@ def view(
 
         wanted = _named([settings.find_run(name) for name in runs or ()] or [settings.find_run(None)])
         report = export((look(*each) for each in wanted.items()), to, words=glossary())  # one at a time
-        out.report(report, f"{report.path}: {report.bytes / 1e6:.1f} MB, files: {report.files}")
+        out.report(report, f"{report.path}: {report.bytes / 1e6:.1f} MB, {counted(report.files, 'file')}")
         out.say("Open it in a browser; it needs no network and no server.")
         return
     import webbrowser

@@ -94,6 +94,7 @@ def test_answers_are_paired_by_question_and_exams_by_the_state_that_was_examined
     assert [each.what for each in diff(run, run, at=("start", "latest")).answers] == ["anchors"]
     first, last = (examine(run, at=at, questions=12, data_dir=None) for at in ("start", "latest"))
     examine(run, at="latest", questions=12, control="shuffled", data_dir=None)
+    examine(run, at="latest", questions=3, data_dir=None)  # a smaller one takes no answer away
     exam = next(each for each in diff(run, run, at=("start", "latest")).answers if each.what == "exam")
     was, now = dict(first.answers), dict(last.answers)
     assert (exam.total, exam.before, exam.after) == (12, sum(was.values()), sum(now.values()))

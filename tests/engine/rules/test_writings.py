@@ -14,7 +14,7 @@ from mage_es.engine.rules.rotation import (
     WRITE_FAILURES,
 )
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.rules.writings import BRIEFS, CORRECTIONS, ONTOLOGY, STRATEGIES, writings
+from mage_es.engine.rules.writings import BRIEFS, CORRECTIONS, ONTOLOGY, STRATEGIES, why_unwritten, writings
 
 CHOSEN = {EXTRACT_PRINCIPLES, AUTHOR_TOOLS, AUTHOR_RECIPES}
 EVERYTHING = {ONTOLOGY, BRIEFS, WRITE_FAILURES, CORRECTIONS, STRATEGIES, REFINE_PROMPTS, SPLIT_SKILLS, *CHOSEN}
@@ -60,6 +60,15 @@ def test_briefs_are_written_where_the_explorer_plays() -> None:
     assert BRIEFS in written(with_defaults(), has_episodes=True)
     assert BRIEFS not in written(with_defaults(explore_episodes=0), has_episodes=True)
     assert CORRECTIONS in written(with_defaults(), has_episodes=True, is_labelled=True)
+
+
+def test_what_is_on_and_not_asked_for_has_another_reason_than_a_switch() -> None:
+    for action, switch in ((EXTRACT_PRINCIPLES, "principles"), (WRITE_FAILURES, "failure_memories")):
+        assert why_unwritten(with_defaults(**{switch: False}), action) == "switched off"
+    assert why_unwritten(with_defaults(), EXTRACT_PRINCIPLES) == "not used without --bandits"
+    assert "kept as a case" in why_unwritten(with_defaults(), WRITE_FAILURES)
+    assert why_unwritten(with_defaults(), REFINE_PROMPTS) == "switched off"
+    assert "one task type" in why_unwritten(with_defaults(), SPLIT_SKILLS)
 
 
 def test_what_arms_read_is_written_for_bandits() -> None:

@@ -38,6 +38,14 @@ def test_a_copy_and_a_machine_that_was_started_again_know_of_none(tmp_path: Path
     assert "not known" in CallsInFlight(tmp_path / "in-flight").left_behind
 
 
+def test_a_run_that_was_stopped_before_its_first_call_has_none_to_make_again(tmp_path: Path) -> None:
+    assert CallsInFlight(tmp_path / "in-flight", is_first=True).left_behind == "0"
+    in_flight = CallsInFlight(tmp_path / "in-flight", is_first=True)
+    in_flight.add("a")
+    in_flight.close()
+    assert CallsInFlight(tmp_path / "in-flight", is_first=True).left_behind == "1"
+
+
 def test_a_call_is_in_flight_until_it_is_recorded_even_though_its_reply_came(tmp_path: Path) -> None:
     in_flight, request = CallsInFlight(tmp_path / "in-flight"), Request(prompt="Question: 1 + 1?")
     asyncio.run(TrackedModel(open_model("builtin/analogist", "execution"), in_flight, BusySlots(1)).complete(request))

@@ -70,6 +70,12 @@ def ringed(folder: Path, config: Config, *methods: str, given: Models | None = N
     return ring(config, methods=methods, runs_dir=folder, models=given or models(), learn_from=24, name="r", **more)
 
 
+def test_a_ring_of_own_tasks_asks_for_a_model_rather_than_take_a_stand_in(tmp_path: Path, tickets: Config) -> None:
+    with pytest.raises(UsageError, match="No model is named for these tasks"):
+        ring(tickets, methods=["zero_shot"], runs_dir=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
 def learning(folder: Path, name: str, config: Config, *, stop: Callable[[], bool] = lambda: False, **more: Any) -> Run:
     given = Models(open_model("builtin/analogist", "execution"), None)
     baseline(name, config, runs_dir=folder, runtime=Runtime(workers=3, stop=stop), run_id=name, models=given, **more)

@@ -68,6 +68,7 @@ def test_what_a_person_released_stays_in_use(run: Run) -> None:
     curate(run, only.memory_id, action="release", reason="it is right", by="ann")
     again = prune(run)
     assert again.released == 1 and not again.pruned
+    assert again.in_words().endswith("; and 1 that a person released.")
     assert memory(run, only.memory_id, at="latest").item.status == "active"
 
 

@@ -75,7 +75,7 @@ def number_in(reply: str) -> str:
     which a judge can still read.
     """
     text = said(reply, marks)
-    contents = [content for content in marked_answers(text, marks) if not only_names(_undressed(content))]
+    contents = [content for content in marked_answers(text, marks) if not only_names(undressed(content))]
     for content in contents:
         if (found := number_of(content)) is not None:
             return found
@@ -105,7 +105,7 @@ def marks(text: str) -> Iterator[tuple[int, str]]:
 
 def number_of(text: str) -> str | None:
     """Return the number that a text states, None if it has none, or "" if it has two to choose from or to add up."""
-    plain = trimmed(_undressed(text[:_LONGEST_TEXT].strip()))
+    plain = trimmed(undressed(text[:_LONGEST_TEXT].strip()))
     if _values(plain):
         return plain
     bold = {number for each in _BOLD.findall(plain) if _values(number := trimmed(each))}
@@ -149,7 +149,7 @@ def _is_same(answer: str, gold: str) -> bool:
 def _values(text: str) -> list[Decimal]:
     """Return the numbers that a text may state: `3/4` is a quotient, `2.5 million` is 2.5 (of millions) or
     2,500,000."""
-    plain = _undressed(text.strip())
+    plain = undressed(text.strip())
     if fraction := _FRACTION.fullmatch(plain.strip("$ ")):
         return [Decimal(fraction[1]) / Decimal(fraction[2])] if int(fraction[2]) else []
     if (number := read_number(text)) is None:
@@ -164,7 +164,7 @@ def read_number(text: str) -> Decimal | None:
     Leading hashes, surrounding `$...$`, currency signs, thousands commas, LaTeX markup and a trailing unit or `%`
     are dropped; a text with a second number, or with words in front, is not a number.
     """
-    plain = _undressed(text.strip().lstrip("#").strip())
+    plain = undressed(text.strip().lstrip("#").strip())
     if len(plain) > 2 and plain.startswith("$") and plain.endswith("$"):
         plain = plain.strip("$").strip()
     if len(plain) > _LONGEST or not (found := _NUMBER.fullmatch(plain)):
@@ -186,7 +186,7 @@ def _grouped(digits: str) -> str:
     return re.sub(r"[^0-9.]", "", digits)
 
 
-def _undressed(text: str) -> str:
+def undressed(text: str) -> str:
     r"""Remove the LaTeX around a number, such as `\$`, `{,}`, `\boxed{18 \text{ eggs}}`."""
     if len(text) > 4 * _LONGEST or ("\\" not in text and "{" not in text):
         return text

@@ -1,8 +1,8 @@
 """Scorers for the user's own tasks, by name: how an answer is asked for, and when a reply is right.
 
-    exact       the final answer equals a right one, apart from case, articles and punctuation; numbers by their value
+    exact       the final answer is a right one, as a person would mark it (sameness.py)
     contains    the final answer contains a right one, word for word
-    f1          HotpotQA's F1 of common words; one half is right
+    f1          F1 of common words; one half is right
     number      the final number equals the right one
     choice      the letter of the right option; with labels, the right label
     judge       exact; other answers go to the judge model, if one is set (--judge)
@@ -26,9 +26,9 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from mage_es.engine.benchmarks.answers import exact_match, normalise_answer, overlap
 from mage_es.engine.benchmarks.letters import LETTER_FORMAT, chosen, chosen_in_form, contained
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INSTRUCTION, number_in, read_number, score_number
+from mage_es.engine.benchmarks.tasks.sameness import holds, is_same, share
 from mage_es.engine.sandbox.apart import Apart, Unreturned
 from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Traits, Verdict, failed
@@ -73,56 +73,24 @@ def right_answers(question: Question) -> Sequence[str]:
     return answers
 
 
-def _is_same(answer: str, right: str, value: Callable[[str], Decimal | None] = read_number) -> bool:
-    """Return whether two answers are equal: numbers by value, since the normal form would drop signs and points; others
-    by their normal form, or by their text if that form is empty (`A`, `+`).
-    """
-    if _are_numbers(answer, right):
-        return value(answer) == value(right)
-    if normalise_answer(answer) or normalise_answer(right):
-        return exact_match(answer, right)
-    return answer.casefold() == right.casefold()
-
-
 def _is_strictly_same(answer: str, right: str) -> bool:
     """A comma groups digits, and never begins a fraction."""
-    return _is_same(answer, right, lambda text: Decimal(text.replace(",", "").replace("−", "-")))
+    if not all(map(_BARE_NUMBER.fullmatch, (answer, right))):
+        return is_same(answer, right)
+    one, other = (Decimal(text.replace(",", "").replace("−", "-")) for text in (answer, right))
+    return one == other
 
 
-def _are_numbers(*texts: str) -> bool:
-    return all(map(_BARE_NUMBER.fullmatch, texts))
-
-
-def _holds(answer: str, right: str) -> bool:
-    if _are_numbers(right):
-        return any(_is_same(word.strip("()[].,;:!?"), right) for word in answer.split())
-    normal = normalise_answer(right)
-    return _is_same(answer, right) or (bool(normal) and f" {normal} " in f" {normalise_answer(answer)} ")
-
-
-def _share(answer: str, right: str, is_same: Callable[[str, str], bool] = _is_same) -> float:
-    shared = 0.0 if _are_numbers(answer, right) else overlap(answer, right).f1
-    return max(shared, float(is_same(answer, right)))
-
-
-def _compared(
-    score: Callable[[str, str], float],
-    question: Question,
-    reply: str,
-    *,
-    strictly: Callable[[str, str], float] = _is_strictly_same,
-) -> Verdict:
-    """Score the final answer; it is right in the strict form if the answer in the required form is right by the rule
-    `strictly`."""
+def _compared(score: Callable[[str, str], float], question: Question, reply: str) -> Verdict:
+    """Score the final answer; it is right in the strict form if the answer in the required form is the right one."""
     rights, formal = right_answers(question), answer_in_form(reply)
-    if any(strictly(formal, right) == 1 for right in rights):
+    if any(_is_strictly_same(formal, right) for right in rights):
         return Verdict(answer=formal, score=1.0, strict=True)
     answer = plain_answer(reply)
     return Verdict(answer=answer, score=float(max(score(answer, right) for right in rights)), strict=False)
 
 
-_exact, _contains = partial(_compared, _is_same), partial(_compared, _holds)
-_f1 = partial(_compared, _share, strictly=partial(_share, is_same=_is_strictly_same))
+_exact, _contains, _f1 = (partial(_compared, score) for score in (is_same, holds, share))
 
 
 def _number(question: Question, reply: str) -> Verdict:

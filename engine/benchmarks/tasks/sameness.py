@@ -1,0 +1,98 @@
+"""Whether a short answer is the right one, as a person who marks it would say.
+
+Rules
+    - Two amounts are the same if their values are, and they do not count different things: `75` is `$75` and `75 kg`,
+      but `75 kg` is not `75 g`. `12.5%` is `12.5` and not `0.125`. Digits behind a needless zero, or with letters that
+      follow at once, are no amount but a code: `007`, `0010.PX`, `3D`.
+    - Everything else is compared by its words, without case. A word of letters loses its punctuation (`e-mail`,
+      `U.S.`, `late_delivery`), and blanks between letters do not count; `the` does not either, nor an article in front.
+    - A word with a digit or another sign is compared as it is written: `C#`, `C++`, `<5`, `10:30`, `3/4`, `v1.2`,
+      `A-`, `192.168.1.1`. Only quotes, emphasis, brackets and the punctuation of the sentence around it are dropped.
+
+HotpotQA's own normal form (benchmarks/answers.py) deletes every sign, so that `-5` is `5` and `C++` is `C`.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from decimal import Decimal
+from typing import NamedTuple
+
+from mage_es.engine.benchmarks.answers import CLOSED, harmonic
+from mage_es.engine.benchmarks.numbers import read_number, undressed
+
+_LIKE = str.maketrans("‘’′“”„«»‐‑‒–—−", '\'\'\'"""""------')
+_AROUND, _BEHIND, _WRAPPED = "\"'`*_", ".,;:!?", {"(": ")", "[": "]", "{": "}"}
+_GROUPING = re.compile(r"(?<=[0-9]),(?=[0-9]{3}\b)|(?<=[<>=≤≥]) (?=[0-9])|(?<=[0-9]) (?=[%°])")
+"""What may be missing beside digits."""
+_INSIDE = re.compile(r"(?<=[^\W\d_])[-'._](?=[^\W\d_])")
+_BLANK = re.compile(r"(?<=[^\W\d_]) (?=[^\W\d_])")
+_CODE = re.compile(r"\W*0[0-9]|.*[0-9][^\W\d_]", re.DOTALL)
+_UNITS_AT_ONCE = re.compile(r"(?<=[0-9])(?=(?:[kcm]?m|[km]?g|[km]?l|s|h|min|k[Ww]h?|[KMGT]?B)\b)")
+_QUANTITY = re.compile(r"[\d.,\s'#+-]")
+_SCALES = frozenset({"thousand", "million", "billion", "trillion"})
+
+
+class _Amount(NamedTuple):
+    value: Decimal
+    unit: str
+
+
+def is_same(answer: str, right: str) -> bool:
+    one, other = _amount(answer), _amount(right)
+    if one and other:
+        units = {one.unit, other.unit}
+        return one.value == other.value and (len(units) == 1 or ("" in units and not units & _SCALES))
+    given, wanted = _words(answer), _words(right)
+    if not given or not wanted:
+        return answer.strip().casefold() == right.strip().casefold() != ""
+    return _BLANK.sub("", " ".join(given)) == _BLANK.sub("", " ".join(wanted))
+
+
+def holds(answer: str, right: str) -> bool:
+    """Return whether an answer is, or has in it, the right one, word for word."""
+    if is_same(answer, right):
+        return True
+    if _amount(right):
+        words, size = answer.split(), len(right.split())
+        return any(is_same(" ".join(words[at : at + size]).strip("()[]" + _BEHIND), right) for at in range(len(words)))
+    wanted = " ".join(_words(right))
+    return bool(wanted) and f" {wanted} " in f" {' '.join(_words(answer))} "
+
+
+def share(answer: str, right: str) -> float:
+    """Return the F1 of common words; 1 for the same answer, and 0 for another amount."""
+    if is_same(answer, right):
+        return 1.0
+    given, wanted = _words(answer), _words(right)
+    if (_amount(answer) and _amount(right)) or CLOSED & {" ".join(given), " ".join(wanted)}:
+        return 0.0
+    common = (Counter(given) & Counter(wanted)).total()
+    return harmonic(common / len(given), common / len(wanted)) if common else 0.0
+
+
+def _amount(text: str) -> _Amount | None:
+    plain = _UNITS_AT_ONCE.sub(" ", undressed(text.strip(_AROUND + " ")).translate(_LIKE)).rstrip(_BEHIND)
+    if _CODE.match(plain) or (value := read_number(plain)) is None:
+        return None
+    unit = _QUANTITY.sub("", plain).casefold()
+    return _Amount(value, unit.removesuffix("s") if len(unit) > 2 else unit)
+
+
+def _words(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFC", text).translate(_LIKE).casefold()
+    found = [word for each in _GROUPING.sub("", plain).split() if (word := _word(each)) and word != "the"]
+    return found[1:] if len(found) > 1 and found[0] in ("a", "an") else found
+
+
+def _word(text: str) -> str:
+    """Return a word without what surrounds it, and without its punctuation if it is one of letters; "" for a dash."""
+    before = ""
+    while text != before:
+        before, text = text, text.strip(_AROUND).rstrip(_BEHIND)
+        if text[:1] in _WRAPPED and _WRAPPED[text[0]] not in text[1:-1]:
+            text = text[1:].removesuffix(_WRAPPED[text[0]])
+        elif text[-1:] in _WRAPPED.values() and not any(opening in text for opening in _WRAPPED):
+            text = text[:-1]
+    joined = _INSIDE.sub("", text)
+    return joined if joined.isalpha() else text.strip("-") and text

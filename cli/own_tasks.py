@@ -12,7 +12,7 @@ import typer
 from mage_es.cli.output import agreed
 from mage_es.cli.settings import flag_of
 from mage_es.engine.benchmarks.files import read_text
-from mage_es.engine.benchmarks.tasks import OWN_TASKS, ROLES, names_tasks
+from mage_es.engine.benchmarks.tasks import OWN_TASKS, ROLES, names_tasks, why_not_tasks
 from mage_es.engine.config import BENCHMARK, Config
 from mage_es.events.errors import UsageError
 
@@ -72,6 +72,8 @@ def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") ->
         benchmark = benchmark or like
     if benchmark is None or not names_tasks(benchmark):
         if options:
+            if benchmark and (why := why_not_tasks(benchmark)):
+                raise UsageError(why)
             about = f"and {benchmark} is a benchmark with its own" if benchmark else "and no file was named"
             flags = ", ".join(map(flag_of, options))
             raise UsageError(f"{flags}: only for your own tasks, {about}. Give their file, such as my.jsonl.")

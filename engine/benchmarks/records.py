@@ -109,7 +109,7 @@ def read_mapping(path: Path, kind: type[RecordT]) -> tuple[dict[str, RecordT], s
     return found, hashlib.sha256(raw).hexdigest()
 
 
-def listed(problems: Sequence[str], what: str = "malformed lines") -> str:
+def listed(problems: Sequence[str], what: str = "such faults") -> str:
     more = len(problems) - _SHOWN_PROBLEMS
     return "\n".join(problems[:_SHOWN_PROBLEMS]) + (f"\n... and {more} more {what}." if more > 0 else "")
 

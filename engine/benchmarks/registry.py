@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.benchmarks.tasks import names_tasks
+from mage_es.engine.benchmarks.tasks import names_tasks, why_not_tasks
 from mage_es.engine.config import BENCHMARK, Config
 from mage_es.engine.seams.plugins import Group, faulty, load, open_plugin, plugins, require_has
 from mage_es.engine.seams.spec import is_embedded
@@ -198,8 +198,9 @@ def _entry(name: str) -> BenchmarkEntry:
     entry = _find(name)
     if entry is None:
         raise UsageError(
-            f"There is no benchmark {name!r}.{nearest(name, names())} A file of tasks ends in .jsonl, .csv or "
-            ".parquet; an object of yours is given to each call in Python, as `benchmark=`."
+            why_not_tasks(name)
+            or f"There is no benchmark {name!r}.{nearest(name, names())} A file of tasks ends in .csv, .tsv, .json, "
+            ".jsonl or .parquet; an object of yours is given to each call in Python, as `benchmark=`."
         )
     return entry
 

@@ -102,8 +102,8 @@ def require_learner(config: Config) -> None:
     """Raise `UsageError` if no model is named to do the user's own tasks."""
     if config.execution == BENCHMARK and needs_learner(config.benchmark):
         raise UsageError(
-            f"No model is named for these tasks. {own_learner(config.benchmark)} Name yours with --execution, such as "
-            "--execution 'openai/MODEL?base_url=http://localhost:8000/v1', or that one."
+            f"No model is named for these tasks. {own_learner(config.benchmark)} Name yours with --execution (in "
+            "Python, `Config(execution=...)`), such as 'openai/MODEL?base_url=http://localhost:8000/v1', or that one."
         )
 
 
@@ -122,8 +122,8 @@ def own_teacher(config: Config, tasks: Sequence[Question]) -> list[str]:
         return []
     solved = sum(bool(task.solution) for task in tasks)
     return [
-        f"Guidance is {stand_in}: rules, no language model. It writes from worked solutions, and {solved} of these "
-        f"{len(tasks)} tasks have one. Name another model with --guidance."
+        f"Guidance is {stand_in}: rules, no language model. It writes from worked solutions; tasks with "
+        f"one: {solved} of {len(tasks)}. Name another model with --guidance."
     ]
 
 

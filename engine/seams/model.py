@@ -125,10 +125,11 @@ async def reply_of(model: Model, request: Request) -> Completion:
     """Return a model's reply. Raises `UsageError` for a model that returns anything but a completion."""
     made: Any = model.complete(request)
     reply = await made if isawaitable(made) else made
-    if isinstance(reply, Completion):
+    if isinstance(reply, Completion) and isinstance(reply.text, str):
         return reply
+    wanted = "a mage_es.Completion with a text" if isinstance(reply, Completion) else "a mage_es.Completion"
     raise UsageError(
-        f"The model {model.name} returned {reply!r:.80}, and not a mage_es.Completion: have "
+        f"The model {model.name} returned {reply!r:.80}, and not {wanted}: have "
         "`async def complete(self, request)` return Completion(text=..., input_tokens=..., output_tokens=...)."
     )
 

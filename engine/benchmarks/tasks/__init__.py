@@ -1,6 +1,7 @@
 """Tasks of the user's own: questions from a file or a hub, without any code."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 OWN_TASKS = "tasks/"
 """The prefix of the recorded name of a benchmark of the user's own tasks."""
@@ -27,3 +28,10 @@ def names_tasks(name: str) -> bool:
     `tasks/FILE`."""
     source = name.partition("?")[0].removesuffix(".gz")
     return name.startswith((OWN_TASKS, HUB)) or source.casefold().endswith(_ENDINGS)
+
+
+def why_not_tasks(name: str) -> str:
+    """Return why an existing file cannot be read as tasks, by its ending; "" if there is no such file."""
+    if names_tasks(name) or not Path(name).is_file():
+        return ""
+    return f"{name} ends in none of {', '.join(_ENDINGS)}: export the table as one of these, such as CSV."

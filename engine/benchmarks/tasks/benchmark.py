@@ -227,7 +227,10 @@ def _reader(spec: TaskSpec, taken: _Taken, split: Split) -> Callable[[int, Mappi
         for role, column in columns_of(row, spec.columns).items():
             taken[role].update({column: None} if column else {})
         if question.id in seen:
-            raise ValueError(f"id: {question.id!r} is already the id of row {seen[question.id] + 1}")
+            raise ValueError(
+                f"id: {question.id!r} is already the id of row {seen[question.id] + 1}; `--columns id=` "
+                "numbers the rows instead"
+            )
         seen[question.id] = position
         return question
 

@@ -23,7 +23,10 @@ from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Split
 _MANY = ("options", "answer")
 """Roles that several columns may have together, as in `options=A/B/C/D` or `answer=label/alias`."""
 NEEDED = ("question", "answer")
-_EXAMINED = frozenset({"test", "validation", "dev", "eval", "held_out", "heldout"})
+_LEARNED = frozenset({"train", "training", "learn", "evolution"})
+_EXAMINED = frozenset(
+    {"test", "validation", "valid", "val", "dev", "eval", "held_out", "heldout", "held-out", "holdout"}
+)
 _COLUMNAR = {"label", "text"}
 """Options in a form common on the hub: a list of letters, and one of texts."""
 
@@ -37,13 +40,18 @@ def question_of(
     text, schema = _text(row, found["question"]), _text(row, found["schema"])
     answers = [_as_json(row[found["answer"]])] if is_json else _answers(row, called, found["answer"])
     if not text:
-        raise ValueError(f"{found['question']}: is empty")
+        raise ValueError(f"{found['question']}: is empty; fill it in or delete the row")
     options = _options(row, called, found["options"]) if found["options"] else {}
     if options:
         answers = [_letter(answer, options) for answer in answers]
         options = dict(zip(ascii_uppercase, options.values(), strict=False))
         text += "".join(f"\n{letter}. {option}" for letter, option in options.items())
     said = _text(row, found["split"]).casefold()
+    if said and said not in _LEARNED | _EXAMINED:
+        raise ValueError(
+            f"{found['split']}: {said!r:.40} is no split: give `train` to questions to learn from and `test` to those "
+            "that only exams ask, or leave it empty; if the column is about something else: --columns split="
+        )
     by, subject = (_text(row, found[role]) for role in ("by", "subject"))
     if by and by == subject:
         raise ValueError(
@@ -87,7 +95,10 @@ def _columns_of(row: tuple[str, ...], columns: tuple[tuple[str, str], ...]) -> M
         found[role] = next((column for column in usual if _folded(column) not in taken), "")
     if missing := [role for role in NEEDED if not found[role]]:
         there = ", ".join(map(str, row)) or "none"
-        raise ValueError(f"{missing[0]}: there is no such column, only {there}. Name it: --columns {missing[0]}=NAME")
+        form = " (a JSON file of tasks is a list of objects)" if len(row) == 1 else ""
+        raise ValueError(
+            f"{missing[0]}: there is no such column, only {there}. Name it: --columns {missing[0]}=NAME{form}"
+        )
     return {role: found[role] for role in ROLES}
 
 
@@ -144,7 +155,9 @@ def _answers(row: Mapping[str, Any], called: _Called, column: str) -> list[str]:
     value = row[column] if column in row else [_text(row, name) for name in called.each(column)]
     answers = [_written(answer, column) for answer in (value if isinstance(value, list) else [value])]
     if not any(answers):
-        raise ValueError(f"{column}: is empty; a task needs an answer that can be checked")
+        raise ValueError(
+            f"{column}: is empty; a task needs an answer that can be checked: fill it in or delete the row"
+        )
     return [answer for answer in answers if answer]
 
 

@@ -106,7 +106,7 @@ def test_bytes_that_are_not_utf_8_are_a_malformed_line(tmp_path: Path) -> None:
 
 
 def test_many_malformed_lines_are_counted_after_the_first_five(tmp_path: Path) -> None:
-    with pytest.raises(PrerequisiteError, match=r"line 6: (.|\n)* 3 more malformed lines"):
+    with pytest.raises(PrerequisiteError, match=r"line 6: (.|\n)* 3 more such faults"):
         Dataset(GSM8K, write(tmp_path, lines(GOOD) + "x\n" * 8))
 
 

@@ -12,7 +12,7 @@ import pytest
 from mage_es.engine.models.retrying import ProviderDown, RetryingClient, RetryPolicy, Unanswered
 from mage_es.engine.seams.faults import FailedAttempt, Fault, FaultKind, ModelFault
 from mage_es.engine.seams.model import LONGEST_REPLY, Completion, Model, Request
-from mage_es.events.errors import Interrupted
+from mage_es.events.errors import Interrupted, UsageError
 from tests.kit.models import Saying
 
 REPLY = Completion(text="7", input_tokens=1, output_tokens=1)
@@ -475,3 +475,15 @@ def test_a_call_that_everybody_else_gets_before_is_given_up_in_the_end() -> None
             await poor
 
     asyncio.run(both())
+
+
+@pytest.mark.parametrize("reply", ["7", msgspec.structs.replace(REPLY, text=None)])  # type: ignore[arg-type]
+def test_what_is_no_completion_with_a_text_is_refused_with_a_hint(reply: Completion) -> None:
+    class Other:
+        name = "mine/other"
+
+        async def complete(self, request: Request) -> Completion:
+            return reply
+
+    with pytest.raises(UsageError, match=r"mine/other returned .*, and not a mage_es\.Completion.*: have `async def"):
+        ask_once(Other())

@@ -38,6 +38,7 @@ def test_questions_that_are_all_alike_are_too_few_and_the_message_says_how_many_
     (tmp_path / "same.jsonl").write_text('{"question": "What is 2 plus 3?", "answer": 5}\n' * 40)
     config = Config(benchmark=f"tasks/{tmp_path}/same.jsonl?scorer=number", execution="builtin/analogist")
     with pytest.raises(
-        PrerequisiteError, match="same has 1 questions that differ; 0 can be learned from and 1 examined"
+        PrerequisiteError,
+        match="too few questions that differ to divide them, 1: then 0 can be learned from and 1 exam",
     ):
         evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=1))

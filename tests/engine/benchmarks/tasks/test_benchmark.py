@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from mage_es.cli.own_tasks import named
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.benchmarks.tasks import ROLES
 from mage_es.engine.benchmarks.tasks.benchmark import given_tasks
 from mage_es.engine.seams.benchmark import column_roles_of
 from mage_es.engine.testing import check_benchmark
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 ROWS = [{"prompt": f"{k} + 1?", "label": str(k + 1), "n": str(k)} for k in range(40)]
 
@@ -126,6 +127,14 @@ def test_a_row_that_is_no_task_is_named_by_file_and_line(
     path.write_text(content)
     with pytest.raises(PrerequisiteError, match=rf"mine\.{ending}{complaint}"):
         open_benchmark(f"tasks/{path}?scorer=exact", seed=1)
+
+
+def test_a_file_with_another_ending_is_no_benchmark_but_a_file_to_export(tmp_path: Path) -> None:
+    (tmp_path / "mine.xlsx").write_bytes(b"PK")
+    with pytest.raises(UsageError, match=r"mine\.xlsx ends in none of \.json, .*\.parquet, .*: export the table"):
+        open_benchmark(str(tmp_path / "mine.xlsx"), seed=1)
+    with pytest.raises(UsageError, match=r"mine\.xlsx ends in none of"):
+        named(str(tmp_path / "mine.xlsx"), {"scorer": "number"})
 
 
 def test_a_missing_file_says_how_a_data_set_of_the_hub_is_named(tmp_path: Path) -> None:

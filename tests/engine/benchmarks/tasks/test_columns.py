@@ -61,9 +61,26 @@ def test_options_stand_below_the_question_and_the_answer_is_a_letter(options: ob
     assert question.gold == "B"
 
 
-@pytest.mark.parametrize(("said", "split"), [("test", "test"), ("Validation", "test"), ("train", "evolution")])
+@pytest.mark.parametrize(
+    ("said", "split"),
+    [
+        ("test", "test"),
+        ("Validation", "test"),
+        ("holdout", "test"),
+        ("train", "evolution"),
+        ("Learn", "evolution"),
+        ("", "evolution"),
+    ],
+)
 def test_a_split_column_says_what_is_only_examined(said: str, split: str) -> None:
     assert read({**ROW, "split": said}).split == split
+
+
+@pytest.mark.parametrize("said", ["tset", "0", "buy"])
+def test_a_word_that_is_no_split_is_refused_lest_a_test_be_learned_from(said: str) -> None:
+    with pytest.raises(ValueError, match=f"^split: '{said}' is no split: give `train` .* --columns split=$"):
+        read({**ROW, "split": said})
+    assert read({**ROW, "split": said}, split="").split == "evolution"
 
 
 @pytest.mark.parametrize(

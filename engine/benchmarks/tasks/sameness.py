@@ -3,9 +3,9 @@
 Rules
     - Two amounts are the same if their values are, and they do not count different things: `75` is `$75` and `75 kg`,
       but `75 kg` is not `75 g`. `12.5%` is `12.5` and not `0.125`. Digits behind a needless zero, or with letters that
-      follow at once, are no amount but a code: `007`, `0010.PX`, `3D`.
+      follow at once, are no amount but a code (`007`, `0010.PX`, `3D`), and so is a number with a name (`7 Wonders`).
     - Everything else is compared by its words, without case. A word of letters loses its punctuation (`e-mail`,
-      `U.S.`, `late_delivery`), and blanks between letters do not count; `the` does not either, nor an article in front.
+      `U.S.`, `late_delivery`), and blanks beside letters do not count; `the` does not either, nor an article in front.
     - A word with a digit or another sign is compared as it is written: `C#`, `C++`, `<5`, `10:30`, `3/4`, `v1.2`,
       `A-`, `192.168.1.1`. Only quotes, emphasis, brackets and the punctuation of the sentence around it are dropped.
 
@@ -21,28 +21,50 @@ from typing import NamedTuple
 from mage_es.engine.benchmarks.answers import CLOSED, harmonic
 from mage_es.engine.benchmarks.numbers import read_number, undressed
 
-_LIKE = str.maketrans("‘’′“”„«»‐‑‒–—−", '\'\'\'"""""------')
-_AROUND, _BEHIND, _WRAPPED = "\"'`*_", ".,;:!?", {"(": ")", "[": "]", "{": "}"}
-_GROUPING = re.compile(r"(?<=[0-9]),(?=[0-9]{3}\b)|(?<=[<>=≤≥]) (?=[0-9])|(?<=[0-9]) (?=[%°])")
-"""What may be missing beside digits."""
-_INSIDE = re.compile(r"(?<=[^\W\d_])[-'._](?=[^\W\d_])")
-_BLANK = re.compile(r"(?<=[^\W\d_]) (?=[^\W\d_])")
+_ALIKE = {
+    **dict.fromkeys("‘’′", "'"),
+    **dict.fromkeys("“”„«»「」", '"'),
+    **dict.fromkeys("‐‑‒–—−", "-"),
+    **{"，": ",", "。": ".", "⩽": "≤", "⩾": "≥"},
+    **{chr(code): chr(code - 0xFEE0) for code in range(0xFF10, 0xFF5B)},  # full-width digits and letters
+}
+_LIKE = str.maketrans(_ALIKE)
+_QUOTES, _EMPHASIS, _BEHIND, _WRAPPED = "\"'`", "*_", ".,;:!?", {"(": ")", "[": "]", "{": "}"}
+_SPELT = (
+    (re.compile(r" ?& ?"), " and "),
+    (re.compile(r"<="), "≤"),
+    (re.compile(r">="), "≥"),
+    (re.compile(r"(?<=[0-9]),(?=[0-9]{3}\b)"), ""),
+    (re.compile(r",(?![0-9])"), " "),
+    (
+        re.compile(r"(?<=\w) ?([/=^]) ?(?=\w)|([<>≤≥]) (?=[0-9])|(?<=[0-9]) (-) (?=[0-9])|(?<=[0-9]) ([%°])"),
+        r"\1\2\3\4",
+    ),
+)
+"""How the same is written in other ways, and how it is written here."""
+_INSIDE = re.compile(r"(?<=[^\W\d_])['._](?=[^\W\d_])|(?<=[^\W\d_]{2})-(?=[^\W\d_])|(?<=[^\W\d_])-(?=[^\W\d_]{2})")
+"""Punctuation within a word; a hyphen between single letters is more than that."""
+_BLANK = re.compile(r"(?<=[^\W_]) (?=[^\W\d_])|(?<=[^\W\d_]) (?=[^\W_])")
 _CODE = re.compile(r"\W*0[0-9]|.*[0-9][^\W\d_]", re.DOTALL)
 _UNITS_AT_ONCE = re.compile(r"(?<=[0-9])(?=(?:[kcm]?m|[km]?g|[km]?l|s|h|min|k[Ww]h?|[KMGT]?B)\b)")
-_QUANTITY = re.compile(r"[\d.,\s'#+-]")
-_SCALES = frozenset({"thousand", "million", "billion", "trillion"})
+_UNIT = re.compile(r"[^\W\d_]+|[%$€£¥₹]")
+_MINUS = re.compile(r"minus (?=[0-9])", re.IGNORECASE)
+_COMMAS = re.compile(r"[^,]*|\D*[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,]).*|\D*[0-9]+,[0-9]{1,2}(?![0-9,]).*")
+_SCALES = frozenset({"dozen", "hundred", "thousand", "million", "billion", "trillion"})
+_UNITS = {"dollar": "$", "usd": "$", "euro": "€", "eur": "€", "gbp": "£", "percent": "%"}
+_NO_UNITS = frozenset({"and", "at", "but", "less", "more", "not", "of", "off", "or", "plus", "than", "times", "to"})
 
 
 class _Amount(NamedTuple):
     value: Decimal
-    unit: str
+    units: frozenset[str]
 
 
 def is_same(answer: str, right: str) -> bool:
     one, other = _amount(answer), _amount(right)
     if one and other:
-        units = {one.unit, other.unit}
-        return one.value == other.value and (len(units) == 1 or ("" in units and not units & _SCALES))
+        is_one_bare = not (one.units and other.units) and _SCALES.isdisjoint(one.units | other.units)
+        return one.value == other.value and (one.units == other.units or is_one_bare)
     given, wanted = _words(answer), _words(right)
     if not given or not wanted:
         return answer.strip().casefold() == right.strip().casefold() != ""
@@ -72,16 +94,23 @@ def share(answer: str, right: str) -> float:
 
 
 def _amount(text: str) -> _Amount | None:
-    plain = _UNITS_AT_ONCE.sub(" ", undressed(text.strip(_AROUND + " ")).translate(_LIKE)).rstrip(_BEHIND)
-    if _CODE.match(plain) or (value := read_number(plain)) is None:
+    plain = undressed(text.strip(_QUOTES + _EMPHASIS + " ")).translate(_LIKE).rstrip(".,;:?")
+    plain = _UNITS_AT_ONCE.sub(" ", _MINUS.sub("-", plain))
+    if _CODE.match(plain) or not _COMMAS.fullmatch(plain) or (value := read_number(plain)) is None:
         return None
-    unit = _QUANTITY.sub("", plain).casefold()
-    return _Amount(value, unit.removesuffix("s") if len(unit) > 2 else unit)
+    units = _UNIT.findall(plain)
+    if not _NO_UNITS.isdisjoint(units) or any(len(unit) > 2 and unit.istitle() for unit in units):
+        return None
+    named = (unit.casefold().removesuffix("s" if len(unit) > 2 else "") for unit in units)
+    return _Amount(value, frozenset(_UNITS.get(unit, unit) for unit in named))
 
 
 def _words(text: str) -> list[str]:
-    plain = unicodedata.normalize("NFC", text).translate(_LIKE).casefold()
-    found = [word for each in _GROUPING.sub("", plain).split() if (word := _word(each)) and word != "the"]
+    plain = unicodedata.normalize("NFC", text).translate(_LIKE).casefold().strip()
+    plain = plain.strip(_EMPHASIS) if plain[:1] in _EMPHASIS else plain
+    for spelt, written in _SPELT:
+        plain = spelt.sub(written, plain)
+    found = [word for each in plain.split() if (word := _word(each)) and word != "the"]
     return found[1:] if len(found) > 1 and found[0] in ("a", "an") else found
 
 
@@ -89,7 +118,8 @@ def _word(text: str) -> str:
     """Return a word without what surrounds it, and without its punctuation if it is one of letters; "" for a dash."""
     before = ""
     while text != before:
-        before, text = text, text.strip(_AROUND).rstrip(_BEHIND)
+        before, text = text, text.strip(_QUOTES).rstrip(_BEHIND)
+        text = text.strip(_EMPHASIS) if text[:1] in _EMPHASIS else text
         if text[:1] in _WRAPPED and _WRAPPED[text[0]] not in text[1:-1]:
             text = text[1:].removesuffix(_WRAPPED[text[0]])
         elif text[-1:] in _WRAPPED.values() and not any(opening in text for opening in _WRAPPED):

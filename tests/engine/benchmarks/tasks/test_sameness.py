@@ -51,6 +51,18 @@ A-1 | a-1
 👍 | 👍
 + | +
 yes! | yes
+$75 | 75 dollars
+12.5% | 12.5 percent
+-5 | minus 5
+75 | ７５
+AT&T | AT & T
+3/4 | 3 / 4
+x=5 | x = 5
+≥5 | >= 5
+10:30 am | 10:30AM
+B12 | B 12
+Paris,France | Paris, France
+1881-1945 | 1881 - 1945
 """
 DIFFERENT = """
 75 | -$7.5
@@ -93,6 +105,13 @@ a=b | ab
 👍 | 👎
 A | the
 =5 | 5 or 6
+5 | 5 or more
+5 | 5 dozen
+5 km | 5 km/h
+7 Wonders | 7
+1,2,3 | 123
+A-B | AB
+A* | A
 """
 
 

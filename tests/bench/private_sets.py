@@ -44,7 +44,7 @@ def drawn(name: str, seed: int, learned: int = LEARNED) -> Draw:
 
 def nearest(draw: Draw) -> Mapping[str, Sequence[Sequence[str]]]:
     """Return the answers of the five nearest cases to each question that is asked, by the cosine, by the metric, if
-    one was learned, and by all that was."""
+    one was learned, and last as a run takes them."""
     embedder, golds = HashEmbedder(), [case.gold for case in draw.cases]
     vectors = embedder.encode([case.question for case in draw.cases])
     memory = memory_of(
@@ -58,7 +58,7 @@ def nearest(draw: Draw) -> Mapping[str, Sequence[Sequence[str]]]:
     if are_labels(golds) or are_short(golds):
         learned = terms._replace(is_measured=True)
         ways |= {"metric": (learned, False)} if metric_of(memory, "t") else {}
-        ways |= {"regression": (learned, True)} if regression_for(memory, "t") else {}
+        ways |= {"regression" if regression_for(memory, "t") else "without outvoted cases": (learned, True)}
     asked = [*zip(embedder.encode([each.question for each in draw.asked]), draw.asked, strict=True)]
 
     def found(terms: Terms, has_words: bool) -> Sequence[Sequence[str]]:

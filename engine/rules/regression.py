@@ -58,7 +58,10 @@ class CaseAnswers(NamedTuple):
 
     def are(self, *answers: frozenset[str]) -> NDArray[np.bool_]:
         """Return which of the n cases have one of these answers."""
-        return np.isin(self.codes, [self.numbers[answer] for answer in answers if answer in self.numbers])
+        wanted = np.zeros(len(self.numbers), dtype=np.bool_)
+        wanted[[self.numbers[answer] for answer in answers if answer in self.numbers]] = True
+        found: NDArray[np.bool_] = wanted[self.codes]
+        return found
 
     def worth(self, expected: _Floats) -> _Floats:
         """Return what each of the u answers is worth, [..., u], if so much is expected of each part, [..., f]."""

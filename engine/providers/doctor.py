@@ -37,6 +37,7 @@ from mage_es.engine.rules.briefing import Detail, case_for_teacher, fitted
 from mage_es.engine.rules.task_types import BATCH, task_types_brief
 from mage_es.engine.rules.writings import CORRECTIONS, ONTOLOGY, STRATEGIES, writings
 from mage_es.engine.run.directory import FLOOR_MIB, age, list_runs
+from mage_es.engine.run.notices import lone_types
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Question, Verdict, extract_of
@@ -160,7 +161,8 @@ def diagnose(
     if calls and (remote := [name for name in names if name.partition("/")[0] in ("anthropic", "llamacpp", "openai")]):
         say(f"Asking {', '.join(remote)}: a run's first prompts, which may take minutes (--no-calls skips it).\n")
     asking = (*models(config, world, data_dir=data_dir, calls=calls), *embedder(config.embedder, calls=calls))
-    return Diagnosis(checks=(about_tasks, *asking, *machine(runs_dir, now)), tasks=report)
+    about_types = types(config, world) if world else ()
+    return Diagnosis(checks=(about_tasks, *about_types, *asking, *machine(runs_dir, now)), tasks=report)
 
 
 def unread(world: World | None) -> str:
@@ -178,10 +180,17 @@ def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataRepor
     except MageError as error:
         return _problem("tasks", error, "Correct the file or the options."), None, world
     told = f"{report.evolution} to learn from, {report.anchors} anchors, {report.held_out} held out"
-    told += f", {len(report.left_out)} left out, {report.task_types} task types"
+    told += f", {len(report.left_out)} left out, {report.task_types} task type{'' if report.task_types == 1 else 's'}"
     if lacks := getattr(world.benchmark, "missing", ()):  # optional files of a benchmark that is read from files
         told += f"; not there: {', '.join(lacks)}"
     return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {told}"), report, world
+
+
+def types(config: Config, world: World) -> Iterator[DoctorCheck]:
+    """Warn of task types of which most have a single task."""
+    for told in lone_types(config, world.benchmark):
+        detail, _, remedy = told.partition(". ")
+        yield DoctorCheck("task types", "optional", detail, remedy)
 
 
 def models(

@@ -1,11 +1,13 @@
 """Sentences on what was reduced because a benchmark has fewer questions than a run asks for."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable
 
 from mage_es.engine.benchmarks.tasks.columns import why_none
 from mage_es.engine.config import Config
 from mage_es.engine.rules.splits import ANCHOR_SHARE, Splits
+from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Benchmark, column_roles_of
 from mage_es.events.vocabulary import QuestionsStored, SplitCommitted
@@ -55,6 +57,21 @@ def left_out(config: Config, splits: Splits, *, goes_on: bool = False) -> tuple[
     where = "..." if goes_on else f"`mage-es doctor {shlex.quote(config.benchmark)} --no-calls` lists all"
     more = f"; {where}" if len(repeats) > SHOWN else ""
     return (f"{subject}: {named}{more}.",)
+
+
+def lone_types(config: Config, benchmark: Benchmark) -> tuple[str, ...]:
+    """Return a sentence on a column of own tasks that gives most task types a single task, as an id would; () if there
+    is none."""
+    column = column_roles_of(benchmark).get("task_type", "")
+    types = Counter(question.task_type for question in all_questions(benchmark))
+    lone = sum(count == 1 for count in types.values())
+    if not column or config.task_types != "benchmark" or len(types) == 1 or 2 * lone <= len(types):
+        return ()
+    return (
+        f"The column {column} is taken for the task type, and {lone} of its {len(types)} types have a single task. "
+        "What is learned is kept by type: if it names no types, leave it out with --columns task_type= (beside other "
+        "columns, with a comma).",
+    )
 
 
 def columns_told(benchmark: Benchmark) -> tuple[str, ...]:

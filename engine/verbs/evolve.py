@@ -20,7 +20,7 @@ from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.exam_plan import registered_in
 from mage_es.engine.run.inheriting import is_served, read_parent
-from mage_es.engine.run.notices import columns_told, continuation, cutoffs, left_out
+from mage_es.engine.run.notices import columns_told, continuation, cutoffs, left_out, lone_types
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.telemetry import followed_by
@@ -161,7 +161,7 @@ async def start_run(
 def _notices(config: Config, world: World, *, is_taught: bool) -> Iterator[str]:
     if is_taught and asks_guidance(world):
         yield from own_teacher(config, [world.questions[name] for name in world.setting.evolution])
-    yield from columns_told(world.benchmark)
+    yield from (*columns_told(world.benchmark), *lone_types(config, world.benchmark))
     if column_roles_of(world.benchmark):  # a benchmark's own types need no check
         yield from given_away(config, world.benchmark, world.splits)
     yield from replacement(config.embedder, world.embedder)

@@ -94,6 +94,20 @@ def test_of_labels_that_are_listed_it_does_not_say_to_list_them(mage: Command, t
     assert outcome.err.partition("Next: mage-es evolve")[2].count("billing,delivery") == 1
 
 
+def test_a_column_that_gives_every_task_a_type_of_its_own_is_a_warning_with_the_way_to_leave_it_out(
+    mage: Command, tmp_path: Path
+) -> None:
+    rows = [f"Is {k} odd?,{'yes' if k % 2 else 'no'},c{k}" for k in range(120)]
+    (tmp_path / "mine.csv").write_text("\n".join(["question,answer,category", *rows]) + "\n")
+    words = ("doctor", "mine.csv", "--no-calls", "--json", "--execution", "builtin/analogist")
+    checks = {each["name"]: each for each in json.loads(mage(*words).out)["checks"]}
+    found = checks["task types"]
+    assert found["state"] == "optional" and "120 of its 120 types have a single task" in found["detail"]
+    assert "--columns task_type=" in found["remedy"]
+    without = json.loads(mage(*words, "--columns", "task_type=").out)["checks"]
+    assert "task types" not in [each["name"] for each in without]
+
+
 def test_tasks_that_cannot_be_read_are_a_failed_check(mage: Command, tmp_path: Path) -> None:
     file = str(tickets(tmp_path / "tickets.jsonl"))
     outcome = mage("doctor", file, "--columns", "question=text,answer=squad", "--json")
@@ -106,8 +120,8 @@ def test_the_faults_of_several_rows_are_sentences_of_their_own(mage: Command, tm
     rows = [{"question": "a", "answer": ""}, {"question": "", "answer": "x"}]
     (tmp_path / "bad.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     told = mage("doctor", "bad.jsonl", "--no-calls")
-    assert "can be checked. 1 more fault below.\n" in told.out and "line 2" not in told.out
-    assert "can be checked.\nbad.jsonl, line 2: question: is empty.\nNothing was loaded.\n" in told.err
+    assert "delete the row. 1 more fault below.\n" in told.out and "line 2" not in told.out
+    assert "delete the row.\nbad.jsonl, line 2: question: is empty; fill it in or delete the row.\nNothing" in told.err
     assert "--no-calls" in told.err.partition("Next: ")[2]
 
 

@@ -18,7 +18,6 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
-from decimal import Decimal
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -36,7 +35,7 @@ from mage_es.engine.seams.extraction import plain_answer, read_answer
 from mage_es.engine.seams.plugins import faulty, load, plugins
 from mage_es.events.errors import UsageError
 
-_BARE_NUMBER = re.compile(r"[-+−]?[0-9][0-9,]{0,40}(?:\.[0-9]{1,20})?")
+_DECIMAL_COMMA = re.compile(r"[0-9],[0-9]{1,2}(?![0-9])")
 FINISH = 'Finish with a line that has "Answer: <>" and then the answer, as short as it can be.'
 
 
@@ -75,10 +74,7 @@ def right_answers(question: Question) -> Sequence[str]:
 
 def _is_strictly_same(answer: str, right: str) -> bool:
     """A comma groups digits, and never begins a fraction."""
-    if not all(map(_BARE_NUMBER.fullmatch, (answer, right))):
-        return is_same(answer, right)
-    one, other = (Decimal(text.replace(",", "").replace("−", "-")) for text in (answer, right))
-    return one == other
+    return is_same(answer, right) and not _DECIMAL_COMMA.search(answer)
 
 
 def _compared(score: Callable[[str, str], float], question: Question, reply: str) -> Verdict:

@@ -76,9 +76,11 @@ def test_a_reply_that_is_strictly_right_is_right_whatever_else_it_says(
 
 
 @pytest.mark.parametrize("scorer", ["exact", "contains", "f1", "judge"])
-def test_strictly_a_comma_groups_digits_and_otherwise_it_may_begin_a_fraction(scorer: str) -> None:
-    found = [verdict(scorer, gold, "Answer: 18,50") for gold in ("1850", "18.50")]
-    assert [(each.correct, each.strict) for each in found] == [(True, True), (True, False)]
+def test_a_comma_groups_digits_in_threes_and_may_begin_a_fraction_but_not_strictly(scorer: str) -> None:
+    found = [verdict(scorer, *pair) for pair in (("18.50", "Answer: 18,50"), ("1850", "Answer: 1,850"))]
+    assert [(each.correct, each.strict) for each in found] == [(True, False), (True, True)]
+    others = [verdict(scorer, *pair) for pair in (("1850", "Answer: 18,50"), ("1.850", "Answer: 1,850"))]
+    assert not any(each.correct or each.strict for each in others)
 
 
 @given(st.text(alphabet='ab \n.*_"\\boxed{}<think>/Answer:#$[]12', max_size=200), st.sampled_from(scorer_names()))

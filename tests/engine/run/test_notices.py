@@ -3,9 +3,10 @@
 import msgspec
 import pytest
 
+from mage_es.engine.benchmarks.tasks.benchmark import given_tasks
 from mage_es.engine.config import Config
 from mage_es.engine.rules.splits import Splits
-from mage_es.engine.run.notices import cutoffs, left_out
+from mage_es.engine.run.notices import cutoffs, left_out, lone_types
 from mage_es.engine.seams.benchmark import Repeat
 from mage_es.events.vocabulary import SplitCommitted
 
@@ -33,3 +34,16 @@ def test_questions_in_no_split_are_named_in_one_sentence_with_the_question_that_
     (told,) = left_out(CONFIG, splits(*(Repeat(f"q{k}", "b", nearly=False) for k in range(7))))
     assert told.startswith("7 questions are left out: q0 repeats b; q1 repeats b; ") and "q5" not in told
     assert told.endswith("; `mage-es doctor gsm8k --no-calls` lists all.")
+
+
+def test_a_type_column_in_which_most_types_have_one_task_is_told_with_how_to_leave_it_out() -> None:
+    def told(types: int, **columns: str) -> tuple[str, ...]:
+        rows = [{"question": f"Why {k}?", "answer": "x", "category": f"c{k % types}"} for k in range(30)]
+        named = ",".join(f"{role}:{column}" for role, column in columns.items())
+        return lone_types(CONFIG, given_tasks(f"mine?columns={named}" if named else "mine", rows))
+
+    (sentence,) = told(30)
+    assert sentence.startswith("The column category is taken for the task type, and 30 of its 30 types have a single")
+    assert "--columns task_type=" in sentence
+    assert told(1) == told(15) == told(30, task_type="") == ()
+    assert lone_types(msgspec.structs.replace(CONFIG, task_types="input"), given_tasks("mine", [])) == ()

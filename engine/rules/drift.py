@@ -15,7 +15,7 @@ Rules
     - A single client cannot change the rule: of several clients the one with the most disagreeing later cases is left
       out. (If it gives wrong answers, rules/doubt.py deals with it.)
     - A case is as old as the first one of its question with the same answer: a question that is asked again keeps its
-      right answer.
+      right answer. It counts once, since its own copy would agree with it whatever the rule is.
     - Cases out of date are never shown; which differences matter is learned from them as from another task type
       (rules/metric.py). They stay in the memory, and are shown again if what came later is taken out of use.
     - Answers that no two questions share agree with nothing, early or late. At most MOST cases of a type are compared:
@@ -74,15 +74,19 @@ def _of_memory(memory: Memory, task_type: str) -> Since:
 
 
 def spread(memory: Memory, task_type: str, most: int) -> list[tuple[Birth, str, Vector]]:
-    """Return at most `most` cases in use of a task type, each a birth, an id and a vector, oldest first: half of them
-    the newest, half a sample of the earlier ones."""
+    """Return at most `most` cases in use of a task type, each a birth, an id and a vector, oldest first, one for each
+    answer to a question: half of them the newest, half a sample of the earlier ones."""
     found = []
     for rows in (memory.slice(index, task_type) for index in get_args(Index)):
         cases = (row for row, kind in enumerate(rows.kinds) if kind != "type_strategy")
         found += [(rows.births[row], rows.ids[row], rows.vectors[row]) for row in cases]
     found.sort(key=lambda each: each[:2])
     newest, before = found[-most // 2 :], found[: -most // 2]
-    return [*before[:: max(1, -(-len(before) // (most // 2)))], *newest]
+    once = dict[tuple[str, str], tuple[Birth, str, Vector]]()
+    for each in (*before[:: max(1, -(-len(before) // (most // 2)))], *newest):
+        row = memory.row(each[1])
+        once.setdefault((row.question_id or each[1], plain(row.answer)), each)
+    return [*once.values()]
 
 
 def changes(cases: Sequence[Dated]) -> Since:

@@ -44,7 +44,7 @@ Rules
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
@@ -212,11 +212,12 @@ class _Cases(NamedTuple):
 
 def learn_metrics(cases: Sequence[Placed]) -> FittedMetrics:
     """Return the metrics and regressions that cases give."""
-    types, seen = [_OLD * case.is_old + case.task_type for case in cases], Counter[str]()
+    types, turns = [_OLD * case.is_old + case.task_type for case in cases], defaultdict[str, dict[object, int]](dict)
     folds = list[int]()
-    for name in types:  # each type by turns, so that every fold has cases of every type
-        folds.append(seen[name] % FOLDS)
-        seen[name] += 1
+    # By turns in each type, so that every fold has cases of every type. The cases of one question are in one fold: each
+    # would find the other's answer, whatever counts as near.
+    for place, (name, case) in enumerate(zip(types, cases, strict=True)):
+        folds.append(turns[name].setdefault(case.question_id or place, len(turns[name])) % FOLDS)
     known = _Cases(
         np.array(types),
         np.array([case.vector for case in cases], dtype=np.float64),
@@ -256,7 +257,8 @@ def _regressions(
     that were `held` before."""
     chosen, words = dict[str, Regression](), words_of([case.question for case in cases])
     for name in {case.task_type: None for case in cases if not case.is_old and case.question}:
-        own = [at for at, found in enumerate(known.types) if found == name]
+        # One case of each question: to leave out one of two would leave its answer there.
+        own = [*{cases[at].question_id or at: at for at, found in enumerate(known.types) if found == name}.values()]
         taught = frozenset(chain.from_iterable((normal_form(cases[at].question), cases[at].question_id) for at in own))
         learned = regression_of(words[own], [known.features[at] for at in own], known.folds[own], taught)
         if not learned:

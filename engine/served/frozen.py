@@ -212,12 +212,14 @@ class FrozenRun:
         """
         asked = question_of(question)
         command = self._plan_command([asked], task_type, frozen=True, phase="exam")
-        setting = self.world.setting._replace(floors=self._floors)
+        # Its messages are for a model, also where an exam would recall the answer.
+        config = msgspec.structs.replace(self.world.setting.config, recall=False)
+        setting = self.world.setting._replace(config=config, floors=self._floors)
         planned, choosing = self._planned(command, setting)
         nearest, floor, reason = self._near(choosing.candidates(command.asked[0]).nearest(), planned)
         if is_far(nearest, floor) or not self.gets_notes(planned.task_type):
             planned = without(planned, {*planned.principles, *(hit.memory_id for hit in planned.memories)})
-        first = begin(course_of(self.world.setting, self.state, planned, asked))
+        first = begin(course_of(setting, self.state, planned, asked))
         return BundleReport(
             run_id=self.run.id,
             marker=self.marker,

@@ -82,6 +82,16 @@ def test_a_model_that_is_never_right_is_not_asked_where_cases_agree(recalled: tu
     assert report.correct > report.total / 2 and report.bare == 0
 
 
+def test_a_bundle_has_messages_for_a_model_also_where_an_exam_would_recall_the_answer(
+    recalled: tuple[Run, ExamReport],
+) -> None:
+    run, _ = recalled
+    plans = LogReader(run.exams()[-1].log_path).of(QuestionPlanned)
+    name = next(plan.question_id for plan in plans if plan.routing_arm == "recall")
+    bundle = open_run(run).bundle(open_run(run).world.questions[name].question)
+    assert bundle.route != "recall" and bundle.memories and bundle.messages
+
+
 def test_wherever_a_gain_is_claimed_it_says_how_many_answers_were_recalled(recalled: tuple[Run, ExamReport]) -> None:
     run, report = recalled
     [row] = summarise(run).exams

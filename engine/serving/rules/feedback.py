@@ -136,6 +136,8 @@ def _require_text(name: str, text: object, longest: int) -> None:
         raise UsageError(f"{name} has {len(text)} characters: give at most {longest}.")
     if any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in text):
         raise UsageError(f"{name} is not valid Unicode, or has a null character: send it as UTF-8.")
+    if longest == MOST_NAME and not text.isprintable():
+        raise UsageError(f"{name} is {text!r:.80}: give a name without line breaks and control characters.")
 
 
 def question_in(demonstration: str, known: str) -> str:

@@ -128,6 +128,15 @@ def test_a_regression_need_not_win_over_a_metric_unless_there_are_cases_of_other
     assert not learn_metrics([*alone, *other]).regressions
 
 
+def test_a_question_that_is_there_twice_teaches_once_and_does_not_find_itself() -> None:
+    once = [case._replace(question_id=f"q{at}") for at, case in enumerate(placed(TAUGHT))]
+    # The second of each would be in another fold than the first.
+    fitted, doubled = learn_metrics(once), learn_metrics([*once, *once[1:], once[0]])
+    assert np.array_equal(fitted.regressions["t"].weights, doubled.regressions["t"].weights)
+    by_lot = [case._replace(answer=str(at % 3)) for at, case in enumerate(once)]
+    assert not learn_metrics([*by_lot, *by_lot[1:], by_lot[0]]).metrics
+
+
 def test_types_that_take_turns_have_cases_in_every_fold() -> None:
     names = [f"t{number}" for number in range(FOLDS)]
     in_turn = [case for group in zip(*(placed(TAUGHT, name) for name in names), strict=True) for case in group]

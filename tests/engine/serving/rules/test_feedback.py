@@ -175,7 +175,11 @@ def test_what_is_no_value_is_refused_and_shown(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"metric": ""}, {"metric": "m" * 129}, {"once": ""}, {"once": "k" * 129}, {"session_id": "s"}]
+    "fields",
+    [
+        *({"metric": ""}, {"metric": "m" * 129}, {"metric": "so\nlved"}),
+        *({"once": ""}, {"once": "k" * 129}, {"session_id": "s"}),
+    ],
 )
 def test_names_are_given_short_and_of_one_thing(fields: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=r"empty|characters|one thing"):

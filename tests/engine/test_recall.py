@@ -1,6 +1,7 @@
 """Recall: the nearest cases answer where they were right as often as the model, on the same questions, only there."""
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,8 +18,10 @@ from mage_es.engine.players.prompts import json_block
 from mage_es.engine.rules.recall import LEAST, nearest_answer
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.served import Serving
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.serving.open_run import open_run
+from mage_es.engine.serving.serve import ServeReport, serve
 from mage_es.engine.study.reporting.study import open_study
 from mage_es.engine.study.reporting.words import in_words
 from mage_es.engine.verbs.evolve import evolve
@@ -90,6 +93,23 @@ def test_a_bundle_has_messages_for_a_model_also_where_an_exam_would_recall_the_a
     name = next(plan.question_id for plan in plans if plan.routing_arm == "recall")
     bundle = open_run(run).bundle(open_run(run).world.questions[name].question)
     assert bundle.route != "recall" and bundle.memories and bundle.messages
+
+
+def test_who_serves_is_told_how_many_answers_to_anchors_no_model_gave(
+    recalled: tuple[Run, ExamReport], tmp_path: Path
+) -> None:
+    reports = list[ServeReport]()
+
+    def begun(report: ServeReport) -> None:
+        reports.append(report)
+        raise InterruptedError
+
+    folder = shutil.copytree(recalled[0].path, tmp_path / "r")
+    with pytest.raises(ExceptionGroup):
+        serve(str(folder), Serving(upstream="http://u", port=0), runs_dir=tmp_path, begun=begun)
+    [served] = reports[0].runs
+    plans = [p for p in LogReader(recalled[0].log_path).of(QuestionPlanned) if p.routing_arm == "recall"]
+    assert served.recalled == len(plans) > 0
 
 
 def test_wherever_a_gain_is_claimed_it_says_how_many_answers_were_recalled(recalled: tuple[Run, ExamReport]) -> None:

@@ -22,7 +22,7 @@ from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.anchors import measured, unmeasured
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.exams import exam_records, read_exam
+from mage_es.engine.run.exams import exam_records, is_own, learner_of, read_exam
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.served.frozen import freeze
@@ -331,10 +331,12 @@ def _anchors(side: _Side) -> Mapping[str, bool]:
 
 
 def _examined(side: _Side) -> Mapping[str, bool]:
-    """Return whether each question of the finished exams of this state was right, by the last that asked it."""
+    """Return whether each question of the finished exams of this state by its own model was right, by the last that
+    asked it."""
     closed, found = _closed(side.reader, side.state.seq), dict[str, bool]()
+    learner = learner_of(side.reader)
     for record in exam_records(side.reader):
-        if not record.closed or record.opened.control != "none" or not record.is_there(side.run):
+        if not record.closed or not is_own(record.opened, learner) or not record.is_there(side.run):
             continue
         if _closed(side.reader, record.opened.head_seq) == closed:
             answers = read_exam(record.log(side.run), record).answers

@@ -58,10 +58,12 @@ def permutation(memory: Memory, seed: int) -> Mapping[str, str]:
     """Map the id of each memory in use to that of the memory whose answer it should show, or "". Only memories of a
     single case are included: a type strategy has no answer.
     """
-    groups = defaultdict[tuple[str, str], list[MemoryRow]](list)
+    groups = defaultdict[tuple[str, ...], list[MemoryRow]](list)
     for row in memory.rows():
         if row.outcome in INDEXES and row.kind != "type_strategy" and row.status == "active":
-            groups[row.outcome, form_of(row.answer)].append(row)
+            # Which answers a type has must still show, so that only their pairing with questions is lost.
+            of_type = (row.task_type,) * (len(memory.task_types()) > 1)
+            groups[row.outcome, form_of(row.answer), *of_type].append(row)
     alone = [key for key, rows in groups.items() if len(_questions(rows)) < 2]
     for key in alone:  # alone in its form: takes any other
         groups[key[0], ""] += groups.pop(key)

@@ -20,7 +20,16 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.engine.run.directory import RUNS_DIR, find_run
-from mage_es.engine.run.exams import PairedDifference, exam_records, paired_difference, read_exam, reasons, recalled_in
+from mage_es.engine.run.exams import (
+    PairedDifference,
+    exam_records,
+    is_own,
+    learner_of,
+    paired_difference,
+    read_exam,
+    reasons,
+    recalled_in,
+)
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.study.ring import (
     LOOK_UP,
@@ -83,7 +92,8 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     over_commonest: PairedDifference | None = None
     is_gain: bool
     is_models: bool
-    """Whether the model itself got more right with cases than alone: with MAGE's or, where it recalled, plain ones."""
+    """Whether the model itself is shown to get more right with cases than alone: MAGE's, where it was asked, or plain
+    ones."""
     recalled: int
     recalled_right: int
     by_model: ByModel
@@ -133,15 +143,19 @@ async def atryout(
     mage = rows[MAGE]
     gain, over_plain, over_look_up = (_difference(mage, each) for each in (NOTHING, PLAIN, LOOK_UP))
     start, run = (find_run(Path(runs_dir), ring.runs[METHODS.index(each)]) for each in (NOTHING, MAGE))
-    alone = read_exam(LogReader(start.log_path)).answers
-    examined = next(each for each in reversed(exam_records(LogReader(run.log_path))) if each.opened.control == "none")
-    right = dict(read_exam(examined.log(run), examined).answers.select("question_id", "correct").iter_rows())
+    bare = read_exam(LogReader(start.log_path)).answers
+    alone = _right(bare)
+    # The ring's exam is the first of these questions; the run may have been examined in other ways since.
+    reader = LogReader(run.log_path)
+    exams = (each for each in exam_records(reader) if is_own(each.opened, learner_of(reader)))
+    answers = ((each, _right(read_exam(each.log(run), each).answers)) for each in exams)
+    examined, right = next((each, right) for each, right in answers if right.keys() == alone.keys())
     recalled = right.keys() & recalled_in(examined.log(run))
     asked = right.keys() - recalled
     by_model = ByModel(
         asked=len(asked),
         right=sum(right[name] for name in asked),
-        alone=sum(alone.filter(pl.col("question_id").is_in(asked))["correct"].to_list()),
+        alone=sum(alone[name] for name in asked),
     )
     controlled, under_control, commonest = 0, None, None
     if _outlook(gain) == "better":
@@ -174,11 +188,13 @@ async def atryout(
         and _outlook(under_control) == "worse"
         and (over_commonest is None or _outlook(over_commonest) == "better")
         and not data.leaks,
-        is_models=not recalled or by_model.right > by_model.alone or rows[PLAIN].correct > rows[NOTHING].correct,
+        is_models=not recalled
+        or (bool(asked) and _outlook(paired_difference({name: right[name] for name in asked}, alone)) == "better")
+        or _outlook(_difference(rows[PLAIN], NOTHING)) == "better",
         recalled=len(recalled),
         recalled_right=sum(right[name] for name in recalled),
         by_model=by_model,
-        unread=reasons(alone),
+        unread=reasons(bare),
         learned=len(learned),
         is_look_up=rows[LOOK_UP].correct >= max(row.correct for row in ring.rows),
         run_id=run.id,
@@ -187,6 +203,10 @@ async def atryout(
 
 
 tryout = blocking(atryout)
+
+
+def _right(answers: pl.DataFrame) -> dict[str, bool]:
+    return dict(answers.select("question_id", "correct").iter_rows())
 
 
 def _difference(row: RingRow, other: str) -> RingDifference:

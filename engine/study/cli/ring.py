@@ -115,6 +115,11 @@ def _notes(report: RingReport) -> list[str]:
         "are means of a held-out question, those of learning and guidance sums. Differences are paired, their test is "
         "the exact sign test."
     ]
+    if len(report.seeds) > 1:
+        said.append(
+            "Questions of one seed share what was learned for it, and seeds of a file share questions: another seed "
+            "differs by more than the intervals and p say, which are of these answers."
+        )
     for writer in dict.fromkeys(row.writer for row in report.rows if row.writer):
         names = ", ".join(row.method for row in report.rows if row.writer == writer)
         said.append(f"{writer} wrote for {names}.")

@@ -69,6 +69,13 @@ def test_an_answer_is_that_of_a_memory_of_the_same_index_and_form() -> None:
     )
 
 
+def test_an_answer_is_that_of_a_memory_of_the_same_type_so_that_which_answers_a_type_has_still_shows() -> None:
+    tone = [remembered(f"a{i}", NEAR, ordinal=i, task_type="tone", answer=("good", "bad")[i % 2]) for i in range(6)]
+    topic = [remembered(f"b{i}", NEAR, ordinal=i, task_type="topic", answer=("tax", "rent")[i % 2]) for i in range(6)]
+    found = permutation(memory_of(*tone, *topic), seed=0)
+    assert len(found) == 12 and all(name[0] == other[0] for name, other in found.items())
+
+
 def test_strategies_and_what_is_out_of_use_take_no_part_and_a_memory_alone_is_left_out() -> None:
     alone = remembered("alone", NEAR, ordinal=0)
     how, old = remembered("how", NEAR, ordinal=1, **STRATEGY), remembered("old", NEAR, ordinal=2)

@@ -49,7 +49,8 @@ _CODE = re.compile(r"\W*0[0-9]|.*[0-9][^\W\d_]", re.DOTALL)
 _UNITS_AT_ONCE = re.compile(r"(?<=[0-9])(?=(?:[kcm]?m|[km]?g|[km]?l|s|h|min|k[Ww]h?|[KMGT]?B)\b)")
 _UNIT = re.compile(r"[^\W\d_]+|[%$€£¥₹]")
 _MINUS = re.compile(r"minus (?=[0-9])", re.IGNORECASE)
-_COMMAS = re.compile(r"[^,]*|\D*[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,]).*|\D*[0-9]+,[0-9]{1,2}(?![0-9,]).*")
+_COMMAS = re.compile(r"[^,']*|\D*[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,]).*|\D*[0-9]+,[0-9]{1,2}(?![0-9,]).*")
+"""A number without commas and apostrophes, or whose commas group digits in threes, or whose comma begins a fraction."""
 _SCALES = frozenset({"dozen", "hundred", "thousand", "million", "billion", "trillion"})
 _UNITS = {"dollar": "$", "usd": "$", "euro": "€", "eur": "€", "gbp": "£", "percent": "%"}
 _NO_UNITS = frozenset({"and", "at", "but", "less", "more", "not", "of", "off", "or", "plus", "than", "times", "to"})
@@ -111,7 +112,8 @@ def _words(text: str) -> list[str]:
     for spelt, written in _SPELT:
         plain = spelt.sub(written, plain)
     found = [word for each in plain.split() if (word := _word(each)) and word != "the"]
-    return found[1:] if len(found) > 1 and found[0] in ("a", "an") else found
+    has_article = len(found) > 1 and found[0] in ("a", "an") and found[1].isalpha() and len(found[1]) > 1
+    return found[has_article:]
 
 
 def _word(text: str) -> str:

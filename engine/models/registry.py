@@ -102,8 +102,9 @@ def require_learner(config: Config) -> None:
     """Raise `UsageError` if no model is named to do the user's own tasks."""
     if config.execution == BENCHMARK and needs_learner(config.benchmark):
         raise UsageError(
-            f"No model is named for these tasks. {own_learner(config.benchmark)} Name yours with --execution (in "
-            "Python, `Config(execution=...)`), such as 'openai/MODEL?base_url=http://localhost:8000/v1', or that one."
+            f"No model is named for these tasks. {own_learner(config.benchmark)} Name yours with --execution, such as "
+            "--execution 'openai/MODEL?base_url=http://localhost:8000/v1' (in Python, `Config(execution=...)`), or that "
+            "one."
         )
 
 

@@ -111,4 +111,4 @@ def test_of_episodes_no_verb_claims_what_no_prompt_can_show_and_none_advises_it(
         done = mage(*verb)
         assert done.code == 2 and "are episodes, which retrieve memories at every step" in done.err
     done = mage("bisect", "w", "--metric", "anchors")
-    assert done.code == 0 and "answers won or lost" in done.out and "--question" not in done.err
+    assert done.code == 0 and "1 answer won or lost" in done.out and "--question" not in done.err

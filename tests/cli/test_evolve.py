@@ -265,7 +265,7 @@ def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_lab
     named = ("--execution", "builtin/analogist", *words)
     outcome = mage("evolve", "--tasks", "mine.csv", *named, "--no-bandits")
     assert outcome.code == 0
-    guided = "Guidance is builtin/reference: rules, no language model. It writes from worked solutions, and 0 of these"
+    guided = "Guidance is builtin/reference: rules, no language model. It writes from worked solutions; tasks with one: 0"
     assert guided in " ".join(outcome.err.split())
     (empty_folder / "how.txt").unlink()
     shown = json.loads(mage("ask", "Is 7 odd?", "--json").out)["moves"][0]["system"]
@@ -292,7 +292,7 @@ def test_another_guidance_model_is_advised_only_where_guidance_is_asked(mage: Co
         (("wordmath", "--scorer", "number"), "--scorer: only for your own tasks, and wordmath is a benchmark"),
         (("--labels", "a,b"), "--labels: only for your own tasks, and no file was named"),
         (("mine.csv", "--labels", "a,b", "--scorer", "exact"), "the scorer exact is not needed: omit it"),
-        (("mine.xlsx",), "A file of tasks ends in .jsonl, .csv or .parquet"),
+        (("mine.xlsx",), "A file of tasks ends in .csv, .tsv, .json, .jsonl or .parquet"),
     ],
 )
 @pytest.mark.parametrize("command", [("evolve",), ("baseline", "zero_shot_cot")])

@@ -103,8 +103,8 @@ def require_learner(config: Config) -> None:
     if config.execution == BENCHMARK and needs_learner(config.benchmark):
         raise UsageError(
             f"No model is named for these tasks. {own_learner(config.benchmark)} Name yours with --execution, such as "
-            "--execution 'openai/MODEL?base_url=http://localhost:8000/v1' (in Python, `Config(execution=...)`), or that "
-            "one."
+            "--execution 'openai/MODEL?base_url=http://localhost:8000/v1' (in Python, `Config(execution=...)`), or "
+            "that one."
         )
 
 

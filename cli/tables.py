@@ -57,7 +57,7 @@ def _facts(summary: RunSummary) -> Iterator[str]:
         yield _noticing(summary.noticing)
     if summary.anchor_share and summary.state != "served":
         share = f"{summary.anchor_share:.1%} of the execution calls"
-        yield f"{share} only measured: anchors, bare prompts, other forms, questions again"
+        yield f"{share} only measured: anchors, bare prompts, other forms, questions asked again"
     yield from (summary.problem,) if summary.problem else ()
 
 
@@ -364,7 +364,7 @@ def memory_sizes(successes: int, failures: int, principles: int) -> str:
     """Return how many memories were ever made, by what they are of: a question may have several, of which the last is
     in use."""
     made = f"{counted(successes, 'memory')} of right answers, {failures} of missed questions"
-    return f"{made}, {counted(principles, 'principle')}, those replaced since included"
+    return f"{made}, {counted(principles, 'principle')}, including those replaced since"
 
 
 def by_kind(counts: Mapping[str, int]) -> str:

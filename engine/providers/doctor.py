@@ -4,7 +4,7 @@ Rules
     - Nothing is changed, and a check never raises: a problem is a failed check with its remedy.
     - Only configured models are asked, and only if the caller allows it: a server for its models, and each tier a run's
       first prompts, again if a run would ask again. None is retried, and none follows a failure. Limit, second attempt
-      and patience are those of a run, so a run's problems show here.
+      and patience are a run's, so that its problems show here.
     - A reply without an answer fails the trial, as most other questions would end the same way. The learner is asked
       `ASKED` questions, as one says little about how it answers; the other tiers one.
 """

@@ -5,11 +5,11 @@ say nothing about a question's answer are shrunk before two questions are compar
 
 Rules
     - Two metrics are candidates, in this order. Each replaces the current one, at first the cosine, if it is better.
-    - A regression (rules/regression.py) ranks the cases of a type if by the same folds it finds more often what is
-      right. Instead of a metric it need not, unless it is shown to be worse (one-sided exact sign test, WORSE), since
-      the metric was chosen as the best by these very folds, which flatters it. Beside other types it must: the metric
-      knows of a question's words from these, too, which no fold shows. It learns from all cases, and where it ranks,
-      none is left out: among many, one wrong case has little weight.
+    - A regression (rules/regression.py) ranks the cases of a type if it finds the right answer more often in the same
+      folds. It also replaces a metric that is level, or better by chance (one-sided exact sign test, WORSE), since the
+      metric was chosen as the best by these very folds, which flatters it. Beside other types it must find more: the
+      metric knows a question's words from these, too, which no fold shows. It learns from all cases, and where it
+      ranks, none is left out: among many, one wrong case has little weight.
     - Relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage: vectors, less the mean of
       all, are multiplied by the inverse square root of the scatter within answers plus a multiple of the identity.
       Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself

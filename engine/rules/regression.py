@@ -7,15 +7,16 @@ two things together it finds nothing, and a metric does.
 Rules
     - Each task type has one regression, of the parts of its answers (`features` in rules/metric.py), each 1 or 0, on
       the words of their questions in BUCKETS (rules/hashing.py), whatever the embedder of the run. [Hoerl and Kennard
-      1970] What a single case has, or every one, tells nothing.
+      1970] Parts that only one case has, or every case, are left out: they tell nothing.
     - Words count alike, or the more the fewer questions have them (inverse document frequency, Sparck Jones 1972): in
       long texts the rare ones decide. That and the penalty, one of PENALTIES, are what gives the least squared error
       over all cases, each left out once. [Allen 1974]
     - The worth of an answer is the mean of what is expected of its parts, at least 0. Cases with the same answer are
       ranked by the cosine, the newest first among those equally near.
-    - Answers are shown in proportion to their worth: the j-th nearest case with an answer counts for a j-th of it, as
-      in d'Hondt's rule for seats. So a doubtful question gets cases of both answers, and the number that agree with the
-      nearest says how sure it is (rules/recall.py). Only cases that the question may get have seats.
+    - `nearest` (rules/retrieval.py) shows answers in proportion to their worth, by d'Hondt's rule for seats: the j-th
+      nearest case with an answer counts as 1/j of what the answer is worth. So a doubtful question gets cases of both
+      answers, and the number that agree with the nearest says how sure it is (rules/recall.py). Only cases that the
+      question may get have seats.
     - A metric ranks instead for a question that the regression was learned from (`taught`), since its own answer would
       show, and for one with a context, whose text is not all that is asked.
 """

@@ -13,8 +13,8 @@ Rules
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric (rules/metric.py) or a regression (rules/regression.py) was learned from the cases it ranks them.
       Floors are always cosines: there, that of the nearest case lets all in.
-    - Where a metric may be learned, cases that are out of date (rules/drift.py) are shown with no question, nor are,
-      unless a regression ranks, those that their like outvote.
+    - Where a metric may be learned, cases that are out of date (rules/drift.py) are never shown; nor are those that
+      similar cases outvote, unless a regression ranks.
     - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own; nor is a type strategy that
       names one of them as its case.
     - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
@@ -30,7 +30,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property
 from heapq import merge
 from itertools import chain, count, islice, takewhile
-from operator import itemgetter
+from operator import itemgetter, methodcaller
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -136,8 +136,11 @@ class Pool:
         strategies: Sequence[int],
         eligible: Callable[[Vector, NDArray[np.intp] | None], Iterator[int]],
         most: int,
+        answered: tuple[CaseAnswers, NDArray[np.float64]] | None = None,
     ) -> None:
+        """`answered`, if a regression ranks: the answers of the rows, and what each is worth."""
         self.rows, self.cosine, self.similarity, self.strategies = rows, cosine, similarity, strategies
+        self.answered = answered
         self._eligible, self._found = eligible, list[int]()
         self._rest = islice(eligible(similarity, None), most)
 
@@ -198,7 +201,8 @@ class Candidates:
             return Pool(rows, nothing, nothing, (), lambda by, among: iter(()), 0)
         # Unit vectors, so this is the cosine.
         cosine = rows.vectors @ query.vector
-        similarity = self._similarity(rows, cosine)
+        answered = self._answered(rows)
+        similarity = self._similarity(rows, cosine, answered)
         in_doubt = doubted(memory, task_type).keys() - {query.client}
         strategies = list[int]()
         if not terms.strategy_floor and task_type == query.task_type:
@@ -217,7 +221,7 @@ class Candidates:
                 ranked = (int(among[place]) for place in _best_first(by[among], most))
             return filter(may_get, takewhile(lambda row: cosine[row] >= least, ranked) if by is cosine else ranked)
 
-        return Pool(rows, cosine, similarity, strategies, eligible, most)
+        return Pool(rows, cosine, similarity, strategies, eligible, most, answered)
 
     def _may_get(
         self, rows: Slice, task_type: str, cosine: Vector, least: float, in_doubt: Collection[str]
@@ -257,18 +261,21 @@ class Candidates:
 
         return may_get
 
-    def _similarity(self, rows: Slice, cosine: Vector) -> Vector:
+    def _similarity(
+        self, rows: Slice, cosine: Vector, answered: tuple[CaseAnswers, NDArray[np.float64]] | None
+    ) -> Vector:
         """Return the similarities by which the rows of a slice are ranked: `cosine` itself if nothing was learned."""
-        match self._learned:
-            case Regression() as regression:
-                answers = self._answers(rows, regression)
-                near: Vector = (self._worth(answers)[answers.codes] + TIE * cosine).astype(np.float32)
-                return near
-            case Metric() as metric:
-                return metric.similarity(rows, self.query.vector)
-        return cosine
+        if answered:
+            answers, worth = answered
+            near: Vector = (worth[answers.codes] + TIE * cosine).astype(np.float32)
+            return near
+        return self._learned.similarity(rows, self.query.vector) if isinstance(self._learned, Metric) else cosine
 
-    def _answers(self, rows: Slice, regression: Regression) -> CaseAnswers:
+    def _answered(self, rows: Slice) -> tuple[CaseAnswers, NDArray[np.float64]] | None:
+        """Return the answers of the rows and what each is worth to the query, if a regression ranks."""
+        if self._expected is None:
+            return None
+        regression, expected = self._expected
         made_by, known = rows.computed.get("answers by regression", (None, None))
         if made_by is not regression:
             answered = [self._memory.row(name).answer for name in rows.ids]
@@ -276,16 +283,15 @@ class Candidates:
             known = answers_of(map(parts.__getitem__, answered), regression.parts)
             rows.computed["answers by regression"] = regression, known
         answers: CaseAnswers = known
-        return answers
-
-    def _worth(self, answers: CaseAnswers) -> NDArray[np.float64]:
-        return answers.worth(self._expected)
+        return answers, answers.worth(expected)
 
     @cached_property
-    def _expected(self) -> NDArray[np.float64]:
-        """What the regression, which there must be, expects of each part of the answer."""
-        assert isinstance(self._learned, Regression)
-        return self._learned.expected(words_of([self.query.question])[0])
+    def _expected(self) -> tuple[Regression, NDArray[np.float64]] | None:
+        """The regression, if one ranks, and what it expects of each part of the answer."""
+        regression = self._learned
+        if not isinstance(regression, Regression):
+            return None
+        return regression, regression.expected(words_of([self.query.question])[0])
 
     @cached_property
     def _learned(self) -> Metric | Regression | None:
@@ -344,32 +350,31 @@ class Candidates:
         pools = list(pools)
         strategies = chain.from_iterable(pool.ranked(pool.strategies, pool.similarity) for pool in pools)
         if isinstance(self._learned, Regression):
-            others = self._by_seats(pools, self._learned)
+            others = self._by_seats(pools)
         else:
             others = _merged(pool.ranked(pool.found(), pool.similarity) for pool in pools)
         for similarity, _, pool, row in chain(sorted(strategies, key=_NEAREST_FIRST, reverse=True), others):
             if self._is_left(pool, row, ()):
                 yield Hit(pool.rows.ids[row], similarity), is_case(pool.rows, row)
 
-    def _by_seats(self, pools: Sequence[Pool], regression: Regression) -> Iterator[_Ranked]:
+    def _by_seats(self, pools: Sequence[Pool]) -> Iterator[_Ranked]:
         """Yield the cases of pools by the seats of the likeliest answers, and those of all others by cosine."""
-        pools = [pool for pool in pools if pool.rows.ids]
-        answers = [self._answers(pool.rows, regression) for pool in pools]
+        answered = [(pool, *pool.answered) for pool in pools if pool.answered]
         worth = dict[frozenset[str], float]()
-        for own in answers:
-            worth |= likeliest(own, self._worth(own))
+        for _, answers, worths in answered:
+            worth |= likeliest(answers, worths)
         seated = sorted(worth, key=lambda answer: (-worth[answer], sorted(answer)))[:SEATS]
 
-        def by_cosine(wanted: Sequence[NDArray[np.bool_]]) -> Iterator[_Ranked]:
-            each = zip(pools, wanted, strict=True)
-            return _merged(pool.ranked(pool.by_cosine(rows.nonzero()[0]), pool.cosine) for pool, rows in each)
+        def by_cosine(wanted: Callable[[CaseAnswers], NDArray[np.bool_]]) -> Iterator[_Ranked]:
+            each = ((pool, wanted(answers).nonzero()[0]) for pool, answers, _ in answered)
+            return _merged(pool.ranked(pool.by_cosine(rows), pool.cosine) for pool, rows in each)
 
         def near(worth: float, ranked: Iterator[_Ranked]) -> Iterator[_Ranked]:
             seats = enumerate(ranked, start=1)
             return ((worth / place + TIE * cosine, birth, pool, row) for place, (cosine, birth, pool, row) in seats)
 
-        of_seats = (near(worth[answer], by_cosine([own.are(answer) for own in answers])) for answer in seated)
-        return _merged([*of_seats, near(0.0, by_cosine([~own.are(*seated) for own in answers]))])
+        of_seats = [near(worth[answer], by_cosine(methodcaller("are", answer))) for answer in seated]
+        return _merged([*of_seats, near(0.0, by_cosine(lambda answers: ~answers.are(*seated)))])
 
     def _bundle(self, find: Find, most: Quotas) -> Bundle:
         success, failure = most

@@ -63,14 +63,16 @@ def lone_types(config: Config, benchmark: Benchmark) -> tuple[str, ...]:
     """Return a sentence on a column of own tasks that gives most task types a single task, as an id would; () if there
     is none."""
     column = column_roles_of(benchmark).get("task_type", "")
+    if not column or config.task_types != "benchmark":
+        return ()
     types = Counter(question.task_type for question in all_questions(benchmark))
     lone = sum(count == 1 for count in types.values())
-    if not column or config.task_types != "benchmark" or len(types) == 1 or 2 * lone <= len(types):
+    if len(types) == 1 or 2 * lone <= len(types):
         return ()
     return (
         f"The column {column} is taken for the task type, and {lone} of its {len(types)} types have a single task. "
-        "What is learned is kept by type: if it names no types, leave it out with --columns task_type= (beside other "
-        "columns, with a comma).",
+        "What is learned is kept by type: if it names no types, leave it out with --columns task_type= (after a comma, "
+        "if you name other columns).",
     )
 
 

@@ -298,11 +298,11 @@ def divide(config: Config, benchmark: Benchmark, past: Sides = NO_SIDES) -> Spli
     if splits.evolution and splits.held_out:
         return splits
     left = (len(splits.evolution) + len(splits.anchors), len(splits.held_out))
-    count = f"{len(evolution)} to learn from and {len(test)} of a test" if test else f"{len(evolution)}"
+    count = f"{len(evolution)}, and {len(test)} of a test" if test else f"{len(evolution)}"
     alike = f" All nearly repeat one another, such as {' and '.join(splits.groups[0][:2])}." if splits.groups else ""
     raise PrerequisiteError(
-        f"{title(config.benchmark)} has too few questions that differ to divide them, {count}: then {left[0]} "
-        f"can be learned from and {left[1]} examined.{alike} Give more different questions; with {LEAST_QUESTIONS} or "
+        f"{title(config.benchmark)} has too few different questions to divide ({count}): {left[0]} would be left "
+        f"to learn from, and {left[1]} to examine.{alike} Give more different questions; with {LEAST_QUESTIONS} or "
         "more, what they all have in common, such as a table, can be told from what they ask."
     )
 

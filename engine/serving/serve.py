@@ -300,11 +300,15 @@ def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -
                 embedder=live.world.embedder.name,
                 benefit=frozen.state.benefit.records(),
                 stale=frozen.state.benefit.stale,
-                recalled=len(recalled_in(LogReader(as_run(parent).log_path), ("anchor", "again"))),
+                recalled=_recalled(parent) if live.world.setting.config.recall else 0,
             )
         )
     host = f"[{ip}]" if ":" in ip else ip
     return ServeReport(address=f"http://{host}:{port}", upstream=upstream, runs=tuple(served))
+
+
+def _recalled(parent: str) -> int:
+    return len(recalled_in(LogReader(as_run(parent).log_path), ("anchor", "again")))
 
 
 def _address(upstream: str) -> str:

@@ -259,7 +259,7 @@ def test_a_replay_says_for_each_projection_whether_it_is_equal() -> None:
         ("memory", "a" * 16, "b" * 16, "NO"),
         ("ledger", "none", "c" * 16, "not recorded"),
     ]
-    told = "1 memory of right answers, 2 of missed questions, 3 principles, those replaced since included"
+    told = "1 memory of right answers, 2 of missed questions, 3 principles, including those replaced since"
     assert told in tables.replayed(report)
 
 

@@ -2,8 +2,8 @@
 
 Rules
     - Two amounts are the same if their values are, and they do not count different things: `75` is `$75` and `75 kg`,
-      but `75 kg` is not `75 g`. `12.5%` is `12.5` and not `0.125`. Digits behind a needless zero, or with letters that
-      follow at once, are no amount but a code (`007`, `0010.PX`, `3D`), and so is a number with a name (`7 Wonders`).
+      but `75 kg` is not `75 g`. `12.5%` is `12.5` and not `0.125`. Digits after a leading zero, or followed at
+      once by letters, are a code (`007`, `0010.PX`, `3D`), and a number may be part of a name (`7 Wonders`).
     - Everything else is compared by its words, without case. A word of letters loses its punctuation (`e-mail`,
       `U.S.`, `late_delivery`), and blanks beside letters do not count; `the` does not either, nor an article in front.
     - A word with a digit or another sign is compared as it is written: `C#`, `C++`, `<5`, `10:30`, `3/4`, `v1.2`,

@@ -51,7 +51,7 @@ def doctor(
     what gives answers away. Packages, folder of runs and clock; for each model its key, endpoint, name and context, and
     its replies to a run's first prompts, the learner's to three: is each whole, how long did the model think, is an
     answer found in it, is it one of the labels or in the form that was asked for, and right? Exits with 4 if a run
-    could not start, or no answer came. What a run costs is told by evolve --dry-run.
+    could not start, or no answer came. evolve --dry-run tells what a run costs.
     """
     from mage_es.engine.providers.doctor import diagnose
     from mage_es.engine.run.directory import clock

@@ -117,8 +117,8 @@ def _notes(report: RingReport) -> list[str]:
     ]
     if len(report.seeds) > 1:
         said.append(
-            "Questions of one seed share what was learned for it, and seeds of a file share questions: another seed "
-            "differs by more than the intervals and p say, which are of these answers."
+            "Questions of one seed share what was learned for it, and several seeds of one file share questions. So "
+            "intervals and p describe these answers; another seed may differ by more."
         )
     for writer in dict.fromkeys(row.writer for row in report.rows if row.writer):
         names = ", ".join(row.method for row in report.rows if row.writer == writer)

@@ -16,7 +16,7 @@ EXAMPLES = examples(
     "mage-es ask - RUN --at iter-3 < question.txt",
 )
 
-RECALLED = "No model was called: the nearest cases answer, which were right as often as the model while it learned."
+RECALLED = "The nearest cases answered, without a model: while the run learned, they were right as often as the model."
 
 
 @takes("runs_dir", "data_dir", "max_usd", "max_calls", "prices")

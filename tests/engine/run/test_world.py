@@ -39,6 +39,6 @@ def test_questions_that_are_all_alike_are_too_few_and_the_message_says_how_many_
     config = Config(benchmark=f"tasks/{tmp_path}/same.jsonl?scorer=number", execution="builtin/analogist")
     with pytest.raises(
         PrerequisiteError,
-        match="too few questions that differ to divide them, 1: then 0 can be learned from and 1 exam",
+        match="too few different questions to divide \\(1\\): 0 would be left to learn from, and 1 to examine",
     ):
         evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=1))

@@ -150,7 +150,7 @@ def _share(part: int, whole: int) -> str:
 def benefit(records: Sequence[Paired], stale: int = 0) -> TextTable | str:
     """Return what the pairs showed of what was learned, type by type, and what is served; a plain sentence if there are
     none. `stale` of the pairs have an answer of an older state."""
-    if not records:
+    if not (records and records[-1].pairs):
         return "Not tested against the bare prompt: no question was asked both ways. What was learned is served."
     rows = [_paired(record) for record in (records if len(records) > 2 else records[-1:])]
     columns = ("task type", "with what was learned", "bare prompt", "won", "lost", "served", "evidence")

@@ -42,6 +42,14 @@ class Benefit(Projection):
         record = self.record(task_type)
         return record is not None and record.served == "bare"
 
+    def may_recall(self, task_type: str) -> bool:
+        """Return whether questions of a task type may be recalled: where the bare prompt is served, only if recalled
+        anchors beat it."""
+        recalled = self.last.recalled if self.last else ()
+        return not self.is_bare(task_type) or any(
+            record.served == "learned" for record in recalled if record.task_type == task_type
+        )
+
     def record(self, task_type: str) -> Paired | None:
         """Return the record that decides what a task type is served: its own, or else that of all types; None without
         anchors."""

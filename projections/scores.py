@@ -32,17 +32,18 @@ class Score(NamedTuple):
 
 
 class LastAsked(NamedTuple):
-    """When an anchor was last asked, what it could see then (a hash), and its verdict."""
+    """When an anchor was last asked, what it could see then (a hash), its verdict, and whether it was recalled."""
 
     iteration: int
     seen: str
     correct: bool
+    recalled: bool
 
 
 class Scores:
     name: ClassVar[str] = "scores"
     reads: ClassVar[Reads] = {
-        v.AnswerJudged: ("purpose", "iteration", "task_type", "question_id", "correct", "seen"),
+        v.AnswerJudged: ("purpose", "iteration", "task_type", "question_id", "correct", "seen", "recalled"),
         v.AnswerCarried: ("iteration", "task_type", "question_id", "correct"),
         v.AnswerUnanswered: ("purpose", "iteration"),
         v.AnswerUndecided: ("purpose", "iteration"),
@@ -78,7 +79,8 @@ class Scores:
                 self._add(event.purpose, event.iteration, event.task_type, event.correct, 1)
                 # The paired guard compares answers question by question, so sums are not enough for anchors.
                 if event.purpose == "anchor":
-                    self._note_anchor(event.iteration, event.question_id, event.correct, event.seen, event.task_type)
+                    asked = LastAsked(event.iteration, event.seen, event.correct, event.recalled)
+                    self._note_anchor(event.question_id, event.task_type, asked)
                 elif event.purpose == "bare":
                     self._bare[event.question_id] = event.correct
             case v.AnswerCarried():
@@ -108,8 +110,8 @@ class Scores:
             rows = np.flatnonzero(np.isin(series.of, places))
             return zip(*(columns.column(name).at(rows) for name in names), strict=True)
 
-        for answer in rows_of("anchor", "iteration", "question_id", "correct", "seen", "task_type"):
-            self._note_anchor(*answer)
+        for name, task_type, *answer in rows_of("anchor", "question_id", "task_type", *LastAsked._fields):
+            self._note_anchor(name, task_type, LastAsked(*answer))
         self._bare.update(rows_of("bare", "question_id", "correct"))
 
     def score(self, purpose: v.Purpose, iteration: int) -> Score:
@@ -185,13 +187,12 @@ class Scores:
     def _note_type(self, iteration: int, question_id: str, task_type: str) -> None:
         self._types[question_id] = max((iteration, task_type), self._types.get(question_id, (iteration, task_type)))
 
-    def _note_anchor(self, iteration: int, question_id: str, is_correct: bool, seen: str, task_type: str) -> None:
-        self._note_type(iteration, question_id, task_type)
-        if iteration == START:
-            self._bare[question_id] = is_correct
-        self._anchors.setdefault(iteration, {})[question_id] = is_correct
+    def _note_anchor(self, question_id: str, task_type: str, asked: LastAsked) -> None:
+        self._note_type(asked.iteration, question_id, task_type)
+        if asked.iteration == START:
+            self._bare[question_id] = asked.correct
+        self._anchors.setdefault(asked.iteration, {})[question_id] = asked.correct
         # By iteration: a fold by type may bring answers in another order.
-        asked = LastAsked(iteration, seen, is_correct)
         self._last[question_id] = max(asked, self._last.get(question_id, asked))
 
     def _add(self, purpose: str, iteration: int, task_type: str, correct: int, total: int) -> None:

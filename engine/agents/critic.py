@@ -4,6 +4,7 @@ Scoring itself needs the benchmark and sometimes a model, so the shell does it (
 """
 
 from mage_es.engine.commands import shared
+from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, AnswerUndecided, QuestionPlanned
 
@@ -25,6 +26,7 @@ def judgement(planned: QuestionPlanned, verdict: Verdict, *, reason: str) -> Ans
         strict=verdict.strict,
         judge=verdict.by,
         reason=reason,
+        recalled=planned.routing_arm == RECALL,
     )
 
 

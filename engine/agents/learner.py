@@ -18,7 +18,7 @@ from mage_es.engine.rules.ingredients import sections_of, sections_of_step
 from mage_es.engine.rules.probation import PROBATION
 from mage_es.engine.rules.prompt import Prompt
 from mage_es.engine.rules.randomness import stream
-from mage_es.engine.rules.recall import is_recalled
+from mage_es.engine.rules.recall import is_recalled, may_be_recalled
 from mage_es.engine.rules.routes import RECALL, ROUTING_ARMS, Route, follow
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, step_prompt
@@ -41,12 +41,17 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers, choosing:
     drafts = []
     for asked in sorted(command.asked, key=lambda a: a.question.id):
         skill = state.graph.skill_for_task(asked.task_type)
-        if command.is_bare or _is_asked_bare(state, asked):
+        is_bare = command.is_bare or _is_asked_bare(state, asked)
+        may_recall = not command.is_bare and may_be_recalled(setting, state, asked.purpose, asked.task_type)
+        if is_bare and not may_recall:
             event: Event = _plan(setting, state, command, asked, skill, choosing.bare())
         elif setting.is_served and asked.purpose in ("anchor", "exam"):
             event = _plan(setting, state, command, asked, "", choosing.choose_served(asked, skill))
         else:
-            event = _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))
+            planned = _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))
+            if is_bare and planned.routing_arm != RECALL:
+                planned = _plan(setting, state, command, asked, skill, choosing.bare())
+            event = planned
         last = state.scores.last_asked(asked.question.id)
         if isinstance(event, QuestionPlanned) and event.seen and last and event.seen == last.seen:
             event = AnswerCarried(

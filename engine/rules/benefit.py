@@ -26,6 +26,8 @@ Rules
       anchors half of which are of the new rule. Where the change came with this very iteration, its questions were
       asked on nothing but cases out of date: then no pair of the type counts.
     - Questions that a new learner is asked again are pairs too (rules/reproof.py).
+    - An answer that was recalled (rules/recall.py) says nothing about a prompt, so it is no pair of these. Where the
+      bare prompt is served, questions are still recalled if more recalled anchors were won than lost.
     - A rollback takes back no memory, so it does not change the record.
     - Without anchors, questions asked once more are the only pairs. Without any pair nothing is tested: what was
       learned is served, and every page says that it was not tested.
@@ -111,7 +113,8 @@ def questions_to_ask_more(setting: Setting, state: State, iteration: int) -> dic
         asked = (each.question_id for each in fresh if each.task_type in counted and each.question_id not in repeats)
         return dict.fromkeys(islice(asked, MORE), "bare")
     last = {name: state.scores.last_asked(name) for name in setting.anchors if name in bare}
-    record = _counted("", [Pair(asked.correct, bare[name]) for name, asked in last.items() if asked])
+    asked_of = [Pair(asked.correct, bare[name]) for name, asked in last.items() if asked and not asked.recalled]
+    record = _counted("", asked_of)
     is_sure = sign_test(max(record.won, record.lost), record.won + record.lost) <= SURE
     if is_sure or record.pairs >= MORE:
         return {}
@@ -157,14 +160,15 @@ def differ(ones: Sequence[bool], others: Sequence[bool]) -> bool:
 def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDecided]:
     """Return what a snapshot shows about what was learned; nothing if no anchor was answered both ways."""
     scores, config = state.scores, setting.config
-    pairs: dict[str, list[Pair]] = {}
+    pairs, recalled = dict[str, list[Pair]](), dict[str, list[Pair]]()
     old = outdated(setting, state, iteration) if setting.is_last(iteration) else frozenset()
     # An anchor that lacks one of the answers, because its call failed permanently, is neither a pair nor evidence.
     for name, bare in scores.bare_answers().items():
         if scores.last_asked(name) is not None and scores.anchor_type(name) in old:
             continue
         if (last := scores.last_asked(name)) is not None:
-            pairs.setdefault(scores.anchor_type(name), []).append(Pair(last.correct, bare))
+            of = recalled if last.recalled else pairs
+            of.setdefault(scores.anchor_type(name), []).append(Pair(last.correct, bare))
         elif state.progress.is_judged("evaluate", name):
             verdict = state.progress.verdict("evaluate", name)
             pairs.setdefault(verdict.task_type, []).append(Pair(verdict.correct, bare))
@@ -172,14 +176,29 @@ def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDe
         history = state.questions.history(verdict.question_id)
         if verdict.purpose == "again" and history is not None:
             pairs.setdefault(verdict.task_type, []).append(Pair(verdict.correct, history.correct))
-    if not pairs:
+    if not (pairs or recalled):
         return []
     is_gated = config.gate == "paired"
     records, pooled = decide_benefit(pairs, p=config.gate_p, is_gated=is_gated, is_start=iteration < 0)
     # Only anchors that would see something new are planned; with the same prompt the earlier answer is as good.
     planned = (plan.question_id for plan in state.progress.plans("snapshot"))
-    stale = sum(not state.progress.is_judged("snapshot", name) for name in planned)
-    return [BenefitDecided(iteration=iteration, records=records, pooled=pooled, stale=stale)]
+    unasked = (scores.last_asked(name) for name in planned if not state.progress.is_judged("snapshot", name))
+    stale = sum(last is None or not last.recalled for last in unasked)
+    return [
+        BenefitDecided(
+            iteration=iteration, records=records, pooled=pooled, recalled=decide_recall(recalled), stale=stale
+        )
+    ]
+
+
+def decide_recall(pairs: Mapping[str, Sequence[Pair]]) -> tuple[Paired, ...]:
+    """Return the record of each task type's recalled anchors, sorted, with what is served if the type is served bare:
+    `learned` if recall won more of them than it lost."""
+    records = (_counted(name, found) for name, found in sorted(pairs.items()))
+    return tuple(
+        msgspec.structs.replace(record, served="learned" if record.won > record.lost else "bare", is_own=True)
+        for record in records
+    )
 
 
 def _counted(task_type: str, pairs: Iterable[Pair]) -> Paired:

@@ -2,8 +2,8 @@
 
 Rules
     - Only answers that questions share can be recalled (`Setting.is_labelled`), and only where nothing is learned from
-      them: in exams, for anchors, for what the gate asks again, and in `ask`. A question to learn from is always asked,
-      so that both answers to it are known: that of its nearest cases, none of which is its own, and the model's.
+      them: in exams, for anchors, and in `ask`. A question to learn from is always asked, so that both answers to it
+      are known: that of its nearest cases, none of which is its own, and the model's.
     - The record is kept by task type and by agreement, how many of the nearest cases have the answer of the very
       nearest: the answer is less reliable if they disagree. A question is recalled if the nearest case was right more
       often than the model on at least LEAST questions of the same agreement; if there are fewer, those of lesser
@@ -11,6 +11,8 @@ Rules
     - Of two that are level the cheaper answers, but only if that is more than luck: the nearest case was right more
       often than the commonest answer of all cases would be. Two of thirty each says nothing about either.
     - So a recalled question costs nothing, and the record that allows it compares both on the same questions.
+    - That record is of the model with cases. Where the bare prompt did better than these (rules/benefit.py), a question
+      is recalled only if recalled anchors did better than the bare prompt.
 """
 
 from collections import Counter
@@ -26,7 +28,7 @@ from mage_es.projections.slices import computed_of
 
 LEAST = 10
 """How many questions must have been answered both ways."""
-_ASKED: frozenset[Purpose] = frozenset({"anchor", "again", "exam", "ask"})
+_ASKED: frozenset[Purpose] = frozenset({"anchor", "exam", "ask"})
 
 
 class NearestAnswer(NamedTuple):
@@ -47,10 +49,17 @@ def nearest_answer(state: State, memories: Sequence[Retrieved]) -> NearestAnswer
     return NearestAnswer(answers[0], sum(plain(answer) == plain(answers[0]) for answer in answers)) if answers else None
 
 
+def may_be_recalled(setting: Setting, state: State, purpose: Purpose, task_type: str) -> bool:
+    """Return whether the nearest cases answer a question of this purpose and type if their record allows it."""
+    # A client's question always goes to the client's model, so exams of a served run measure that model.
+    if not (setting.config.recall and setting.is_labelled and purpose in _ASKED) or setting.is_served:
+        return False
+    return purpose == "anchor" or state.benefit.may_recall(task_type)
+
+
 def is_recalled(setting: Setting, state: State, planned: QuestionPlanned) -> bool:
     """Return whether a question with this plan is answered by its nearest cases."""
-    # A client's question always goes to the client's model, so exams of a served run measure that model.
-    if not (setting.config.recall and setting.is_labelled and planned.purpose in _ASKED) or setting.is_served:
+    if not may_be_recalled(setting, state, planned.purpose, planned.task_type):
         return False
     nearest = nearest_answer(state, planned.memories)
     if nearest is None:

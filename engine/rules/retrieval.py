@@ -370,8 +370,8 @@ class Candidates:
             return _merged(pool.ranked(pool.by_cosine(rows), pool.cosine) for pool, rows in each)
 
         def near(worth: float, ranked: Iterator[_Ranked]) -> Iterator[_Ranked]:
-            seats = enumerate(ranked, start=1)
-            return ((worth / place + TIE * cosine, birth, pool, row) for place, (cosine, birth, pool, row) in seats)
+            for place, (cosine, birth, pool, row) in enumerate(ranked):
+                yield worth / (place // 2 + 1) + TIE * cosine, birth, pool, row
 
         of_seats = [near(worth[answer], by_cosine(methodcaller("are", answer))) for answer in seated]
         return _merged([*of_seats, near(0.0, by_cosine(lambda answers: ~answers.are(*seated)))])

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import replace
 
-from mage_es.engine.run.directory import RUNS_DIR, as_run, find_run
-from mage_es.engine.run.exams import recalled_in
+from mage_es.engine.run.directory import RUNS_DIR, find_run
 from mage_es.engine.run.runtime import Runtime, Telemetry
 from mage_es.engine.run.served import Serving
 from mage_es.engine.run.telemetry import sending_to
@@ -27,7 +26,6 @@ from mage_es.engine.serving.publish import models_of
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
-from mage_es.events.log import LogReader
 from mage_es.events.log.allocators import give_back_freed, give_back_large
 from mage_es.events.signing.notes import Signer
 from mage_es.events.vocabulary import Paired
@@ -47,8 +45,7 @@ class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
     """A served run, the run whose memories it has, the marker whose state new sessions see, the smallest and the
     largest of the cosines that task types require of a memory, and the embedder. `benefit` says what the anchors
     showed, and what is served: a record for each task type, then one for all types; `stale` of its
-    pairs have an answer of an older state. It is empty if nothing was tested. `recalled` is how many answers to
-    anchors the parent's nearest cases gave, without its model, as they never do for a client."""
+    pairs have an answer of an older state. It is empty if nothing was tested."""
 
     run_id: str
     parent: str
@@ -57,7 +54,6 @@ class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
     embedder: str
     benefit: tuple[Paired, ...] = ()
     stale: int = 0
-    recalled: int = 0
 
 
 class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -300,15 +296,10 @@ def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -
                 embedder=live.world.embedder.name,
                 benefit=frozen.state.benefit.records(),
                 stale=frozen.state.benefit.stale,
-                recalled=_recalled(parent) if live.world.setting.config.recall else 0,
             )
         )
     host = f"[{ip}]" if ":" in ip else ip
     return ServeReport(address=f"http://{host}:{port}", upstream=upstream, runs=tuple(served))
-
-
-def _recalled(parent: str) -> int:
-    return len(recalled_in(LogReader(as_run(parent).log_path), ("anchor", "again")))
 
 
 def _address(upstream: str) -> str:

@@ -103,7 +103,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         served=_served(state),
         unguided=missing_guidance(reader),
         exams=exam_rows(run, reader),
-        recalled=len(recalled_in(reader, ("anchor", "again"))),
+        recalled=len(recalled_in(reader, ("anchor",))),
         repeating=tuple(
             plan.iteration
             for plan in reader.of(v.IterationPlanned)

@@ -202,6 +202,8 @@ class AnswerJudged(AboutTypedAsking, frozen=True, kw_only=True, tag="answer.judg
     seen: str = ""
     """For an anchor, the plan's hash of what it could see: it tells a later snapshot that nothing changed for the
     anchor."""
+    recalled: bool = False
+    """Whether the answer is the nearest case's: no model was asked."""
 
 
 class AnswerUndecided(AboutTypedAsking, frozen=True, kw_only=True, tag="answer.undecided"):

@@ -67,6 +67,9 @@ class BenefitDecided(Event, frozen=True, kw_only=True, tag="benefit.decided"):
     """By task type, sorted."""
     pooled: Paired
     """All types together, which also decides for a type without an anchor."""
+    recalled: tuple[Paired, ...] = ()
+    """Anchors whose answer with what was learned was recalled, by task type, sorted. They count in no other record;
+    with `learned` served, questions are recalled even if their type is served the bare prompt."""
     stale: int
     """Anchors that would have seen something new but were not asked again: their last answer counts."""
 

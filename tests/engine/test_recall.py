@@ -1,7 +1,6 @@
 """Recall: the nearest cases answer where they were right as often as the model, on the same questions, only there."""
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,10 +17,8 @@ from mage_es.engine.players.prompts import json_block
 from mage_es.engine.rules.recall import LEAST, nearest_answer
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.served import Serving
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.serving.open_run import open_run
-from mage_es.engine.serving.serve import ServeReport, serve
 from mage_es.engine.study.reporting.study import open_study
 from mage_es.engine.study.reporting.words import in_words
 from mage_es.engine.verbs.evolve import evolve
@@ -95,21 +92,43 @@ def test_a_bundle_has_messages_for_a_model_also_where_an_exam_would_recall_the_a
     assert bundle.route != "recall" and bundle.memories and bundle.messages
 
 
-def test_who_serves_is_told_how_many_answers_to_anchors_no_model_gave(
-    recalled: tuple[Run, ExamReport], tmp_path: Path
-) -> None:
-    reports = list[ServeReport]()
+class Harmed(Learner):
+    """Right about every question, unless it is shown cases."""
 
-    def begun(report: ServeReport) -> None:
-        reports.append(report)
-        raise InterruptedError
+    def __init__(self) -> None:
+        super().__init__(knows=True)
 
-    folder = shutil.copytree(recalled[0].path, tmp_path / "r")
-    with pytest.raises(ExceptionGroup):
-        serve(str(folder), Serving(upstream="http://u", port=0), runs_dir=tmp_path, begun=begun)
-    [served] = reports[0].runs
-    plans = [p for p in LogReader(recalled[0].log_path).of(QuestionPlanned) if p.routing_arm == "recall"]
-    assert served.recalled == len(plans) > 0
+    async def complete(self, request: Request) -> Completion:
+        return (
+            Completion(text="no idea", input_tokens=9, output_tokens=1)
+            if request.turns
+            else await super().complete(request)
+        )
+
+
+def test_what_recall_gets_right_does_not_serve_cases_to_a_model_that_they_harm(tmp_path: Path) -> None:
+    run, report = examined(tmp_path, Harmed(), gate="paired")
+    anchors = [judged for judged in LogReader(run.log_path).of(AnswerJudged) if judged.purpose == "anchor"]
+    assert any(judged.recalled and judged.correct for judged in anchors)
+    assert report.benefit[-1].served == "bare" and report.benefit[-1].lost > report.benefit[-1].won == 0
+    assert report.correct == report.total
+    bundle = open_run(run).bundle(TASKS[0]["question"])
+    assert not bundle.memories and "the bare prompt is served" in bundle.reason
+    assert verify(run).ok
+
+
+def test_where_the_bare_prompt_is_served_recall_answers_if_it_beats_that(tmp_path: Path) -> None:
+    known = [task for task in TASKS if task["answer"] == "dune"]
+
+    class Knows(Harmed):
+        def __init__(self) -> None:
+            super().__init__()
+            self.answers = {task["question"]: task["answer"] for task in known}
+
+    run, report = examined(tmp_path, Knows(), gate="paired", anchors=24)
+    assert report.benefit[-1].served == "bare" and report.benefit[-1].bare < report.benefit[-1].pairs
+    assert report.recalled == report.correct == report.total
+    assert verify(run).ok
 
 
 def test_wherever_a_gain_is_claimed_it_says_how_many_answers_were_recalled(recalled: tuple[Run, ExamReport]) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from mage_es.engine.config import Config
-from mage_es.engine.rules.benefit import Pair, decide_benefit, is_outdated
+from mage_es.engine.rules.benefit import Pair, decide_benefit, decide_recall, is_outdated
+from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.inheriting import inheritance, last_inherited
@@ -47,6 +48,8 @@ def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
     for name, control, event, found in _examined(run, reader, decided):
         asked += 1
         is_bare = control == "bare" or found.is_bare(event.task_type)
+        if event.routing_arm == RECALL:  # whether it was rightly recalled is checked in recount.py
+            is_bare = control == "bare" or not found.may_recall(event.task_type)
         if problem := _misplanned(event, is_bare=is_bare):
             return Check(name=NAME, ok=False, detail=f"exam {name}: {problem}", bound=BOUND)
     off = " (gate off: what was learned is served in any case)" if config.gate == "off" else ""
@@ -66,6 +69,7 @@ class _Record:
         self._fresh = defaultdict[str, list[bool]](list)
         self._bare, self._learned, self._types = dict[str, bool](), dict[str, bool](), dict[str, str]()
         self._first = dict[str, bool]()  # asked when nothing had been learned
+        self._recalled = set[str]()
         self.memory = Memory()
         """What had been learned when the last decision was made."""
 
@@ -79,6 +83,7 @@ class _Record:
                     self._first[event.question_id] = event.correct
                 if event.purpose == "anchor":
                     self._anchors[event.iteration][event.question_id] = event.correct
+                    (self._recalled.add if event.recalled else self._recalled.discard)(event.question_id)
                 elif event.iteration == self._last:
                     self._fresh[event.task_type].append(event.correct)
             case AnswerJudged(purpose="bare"):
@@ -98,7 +103,7 @@ class _Record:
         return ""
 
     def _undecided(self, event: BenefitDecided) -> str:
-        pairs: dict[str, list[Pair]] = {}
+        pairs, recalled = dict[str, list[Pair]](), dict[str, list[Pair]]()
         anchors, known = self._anchors[event.iteration - 1], {name for each in self._anchors.values() for name in each}
         old = {
             task_type
@@ -110,12 +115,12 @@ class _Record:
         for name in sorted(self._bare.keys() & self._learned.keys()):
             if name in known and self._types[name] in old:
                 continue
-            pairs.setdefault(self._types[name], []).append(Pair(self._learned[name], self._bare[name]))
+            of = recalled if name in self._recalled else pairs
+            of.setdefault(self._types[name], []).append(Pair(self._learned[name], self._bare[name]))
         is_gated = self._config.gate == "paired"
         start = event.iteration < 0
-        if (event.records, event.pooled) != decide_benefit(
-            pairs, p=self._config.gate_p, is_gated=is_gated, is_start=start
-        ):
+        records, pooled = decide_benefit(pairs, p=self._config.gate_p, is_gated=is_gated, is_start=start)
+        if (event.records, event.pooled, event.recalled) != (records, pooled, decide_recall(recalled)):
             return f"iteration {event.iteration} does not decide what the anchors' answers say"
         return ""
 

@@ -260,7 +260,10 @@ class Recount:
         """Return what is wrong with which model replied; this needs only the log."""
         calls = [fact for fact in asking.facts if isinstance(fact, v.ModelCalled)]
         is_replied = any(call.tier == "execution" for call in calls)
-        needs_reply = asking.planned.routing_arm != RECALL and not isinstance(settled, v.AnswerUnanswered)
+        is_recalled = asking.planned.routing_arm == RECALL
+        if isinstance(settled, v.AnswerJudged) and settled.recalled != is_recalled:
+            return f"its plan is {'' if is_recalled else 'not '}to recall an answer, and its verdict says otherwise"
+        needs_reply = not is_recalled and not isinstance(settled, v.AnswerUnanswered)
         if needs_reply and not is_replied and not self._replies:
             return "it has a verdict, and no reply of a model is on record"
         if self._execution:

@@ -72,11 +72,6 @@ def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:
         out.say(HASH_WORDS)
     for each in report.runs:
         out.say(_benefit(each.benefit, each.stale))
-        if each.recalled:
-            out.say(
-                f"{each.recalled} of the answers to anchors were recalled from the nearest cases, without a model; a "
-                f"client's model is always asked, so watch the live gain: mage-es gain {each.run_id}"
-            )
     out.next(
         f"OPENAI_BASE_URL={report.address}/v1 or ANTHROPIC_BASE_URL={report.address} for your application",
         f"curl {report.address}/healthz",

@@ -191,6 +191,21 @@ def test_an_answer_has_about_as_many_of_the_cases_shown_as_it_is_likely() -> Non
     assert answers(memory, asked("A parcel for Corby by Zoe.")) == ["Finch"] * 5
 
 
+def test_the_likeliest_of_many_answers_has_more_than_one_of_the_cases_shown() -> None:
+    # Of eleven parcels to Arden three go one way, and two each of four others.
+    kinds = ("big", "flat", "odd", "long", "soft", "round", "cold", "damp", "open", "old", "new")
+    ways, draw = ("Wren",) * 3 + ("Crane", "Heron", "Finch", "Ibis") * 2, np.random.default_rng(1)
+    told = list[tuple[str, str]]()
+    for who in SENDERS:
+        drawn = zip(kinds, map(str, draw.permutation(ways)), strict=True)
+        told += [(f"A {kind} parcel for Arden by {who}.", way) for kind, way in drawn]
+        others = product(kinds[:3], [("Bexley", "Heron"), ("Corby", "Finch"), ("Dale", "Crane")])
+        told += [(f"A {kind} parcel for {town} by {who}.", way) for kind, (town, way) in others]
+    memory = learned(told)
+    assert regression_for(memory, "t")
+    assert answers(memory, asked("A parcel for Arden by Zoe."))[:2] == ["Wren", "Wren"]
+
+
 def test_seats_are_shared_by_all_cases_of_an_answer_whatever_was_learned_from_them() -> None:
     one_index, both = (learned(TAUGHT, kinds) for kinds in (["success_memory"], ["success_memory", "failure_memory"]))
     assert all(shown(one_index, asked(text)) == shown(both, asked(text)) for text, _ in LATER)

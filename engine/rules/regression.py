@@ -13,11 +13,11 @@ Rules
       over all cases, each left out once. [Allen 1974]
     - The worth of an answer is the mean of what is expected of its parts, at least 0. Cases with the same answer are
       ranked by the cosine, the newest first among those equally near.
-    - `nearest` (rules/retrieval.py) shows answers in proportion to their worth, by d'Hondt's rule, with two seats at a
-      time: the two nearest cases with an answer count as all of what the answer is worth, the next two as half, and so
-      on. So a doubtful question gets cases of both answers, the number that agree with the nearest says how sure it is
-      (rules/recall.py), and the likeliest has at least two: a small model copies the answer that it sees most. Only
-      cases that the question may get have seats.
+    - `nearest` (rules/retrieval.py) shows answers in proportion to their worth, by d'Hondt's rule for seats: the j-th
+      nearest case with an answer counts as 1/j of what the answer is worth. So a doubtful question gets cases of both
+      answers, and the number that agree with the nearest says how sure it is (rules/recall.py). Labels get two seats at
+      a time, the 2j-th case counts as 1/j: a small model copies the label that it sees most. An answer of several
+      parts does not, since others show more of the parts. Only cases that the question may get have seats.
     - A metric ranks instead for a question that the regression was learned from (`taught`), since its own answer would
       show, and for one with a context, whose text is not all that is asked.
 """

@@ -94,7 +94,7 @@ class Terms(NamedTuple):
 
     `least_similarity` is a retrieval recipe's, `floor` the least cosine for a memory of a case to be served (-1: no
     floor). `is_reasoned` is whether cases without reasoning are left out, `is_measured` whether a learned metric
-    or regression, if any, ranks them.
+    or regression, if any, ranks them, `is_labelled` whether right answers are labels.
     """
 
     bundle: int
@@ -105,6 +105,7 @@ class Terms(NamedTuple):
     floor: float = -1.0
     is_reasoned: bool = False
     is_measured: bool = False
+    is_labelled: bool = False
 
 
 class Bundle(NamedTuple):
@@ -370,8 +371,9 @@ class Candidates:
             return _merged(pool.ranked(pool.by_cosine(rows), pool.cosine) for pool, rows in each)
 
         def near(worth: float, ranked: Iterator[_Ranked]) -> Iterator[_Ranked]:
+            seats = 2 if self._terms.is_labelled else 1
             for place, (cosine, birth, pool, row) in enumerate(ranked):
-                yield worth / (place // 2 + 1) + TIE * cosine, birth, pool, row
+                yield worth / (place // seats + 1) + TIE * cosine, birth, pool, row
 
         of_seats = [near(worth[answer], by_cosine(methodcaller("are", answer))) for answer in seated]
         return _merged([*of_seats, near(0.0, by_cosine(lambda answers: ~answers.are(*seated)))])

@@ -128,6 +128,7 @@ class Setting(NamedTuple):
             config.strategy_floor,
             config.revisit_self == "exclude",
             is_measured=self.config.retrieval == "nearest" and (self.is_labelled or self.is_short),
+            is_labelled=self.is_labelled,
         )
 
     def context_length(self, question: Question) -> int:

@@ -53,7 +53,7 @@ def nearest(draw: Draw) -> Mapping[str, Sequence[Sequence[str]]]:
             for at, (vector, case) in enumerate(zip(vectors, draw.cases, strict=True))
         )
     )
-    terms = Terms(bundle=5, long_context=500, strategy_floor=0.0, exclude_self=True)
+    terms = Terms(bundle=5, long_context=500, strategy_floor=0.0, exclude_self=True, is_labelled=are_labels(golds))
     ways = {"cosine": (terms, False)}
     if are_labels(golds) or are_short(golds):
         learned = terms._replace(is_measured=True)

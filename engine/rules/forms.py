@@ -61,7 +61,7 @@ def rival_of(setting: Setting, state: State) -> str:
     is_first = iteration == setting.first
     if setting.config.form not in CHOOSING or setting.is_served or setting.has_episodes:
         return ""
-    # With what an earlier run found better the snapshot's own answers would be no answers with turns.
+    # With the form that an earlier run found better, the snapshot's own answers would not be answers with turns.
     if iteration < setting.first or form_of(setting, state) != USUAL or _is_tried(setting, state):
         return ""
     if setting.is_last(iteration) and not is_first:
@@ -94,7 +94,7 @@ def decide_form(state: State, iteration: int) -> list[FormDecided]:
 
 
 def favoured_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, bool], *, rival: str) -> FormDecided:
-    """Return the form that the answers to the same questions in both forms favour."""
+    """Return the form that did better, by the answers to questions that were asked in both forms."""
     # A question that lacks one of the answers, because its call failed permanently, is not a pair.
     names = usual.keys() & tried.keys()
     won = sum(tried[name] and not usual[name] for name in names)

@@ -56,8 +56,8 @@ _Numbers = NDArray[np.float64]
 
 
 class _Words(dict[str, int]):
-    """The place of each word, by every token that stands for it; a new word gets the next place. Threads share it: what
-    is at a place exists before the place is known."""
+    """The position of each word, by every token that means it; a new word gets the next one. Threads share this: what a
+    position refers to exists before the position is known."""
 
     def __init__(self, buckets: int) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class _Words(dict[str, int]):
         self.rows: list[tuple[_Places, _Numbers]] = []
         """A word's own buckets, and how much it adds to each."""
         self.codes: list[tuple[bytes, int, list[int]]] = []
-        """A word's bytes, for its use as second of a pair, and its checksum and those of its octaves, for its use as
+        """A word's bytes, used when it is second in a pair; its checksum and those of its octaves, used when it is
         first."""
         self._places: dict[tuple[str, int | None], int] = {}
         self._growing = Lock()

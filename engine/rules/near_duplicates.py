@@ -126,9 +126,9 @@ def passage_similarity(run: Sequence[Piece], question: frozenset[Piece]) -> floa
     """Return the largest Jaccard similarity between a question's shingles and those of any passage of a text.
 
     A passage is nearer than c/d if d times its shared shingles less c times its others is more than c times the
-    question's. One pass finds the passage with most of that, if a shared shingle counts wherever it is and another only
-    where it is first, which is never too little. So c/d rises until no passage is nearer [Dinkelbach 1967]. Where
-    shingles repeat the pass may count too much: then passages are compared one by one.
+    question's. One pass finds the passage with the most of that, counting a shared shingle wherever it occurs and any
+    other only at its first place, which never counts too little. So c/d rises until no passage is nearer [Dinkelbach
+    1967]. Where shingles repeat the pass may count too much: then passages are compared one by one.
     """
     # Every passage worth a look begins and ends with a shingle of the question: another shingle at either end only adds
     # to the union.

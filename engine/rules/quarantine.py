@@ -1,7 +1,7 @@
 """Taking what was learned out of use and bringing it back: memories, recipes, patterns and tools alike, by their ids.
 
 Rules
-    - Nothing is deleted: quarantine and release are events with a reason and the name of whoever decided.
+    - Nothing is deleted: quarantine and release are events that say why, and who decided.
     - What is in quarantine stays there until it is released; what is released is in use again unless something newer
       replaced it, or it was pruned.
     - A proposal that no anchor can judge waits in quarantine for a review, and only a review can release it: if
@@ -98,7 +98,7 @@ def status_of(state: State, name: str) -> str | None:
 
 
 def reviewed(state: State, name: str, status: str) -> str:
-    """Return the status of a memory that has this one in the projection: a proposal's is what was decided on it."""
+    """Return a memory's status, given the one in the projection; for a proposal, return what was decided about it."""
     if (decided := state.traffic.verdict(name)) in ("waiting", "approved", "rejected"):
         # What was approved is in use while a publish tries it.
         return decided if status == QUARANTINED else "active"

@@ -75,8 +75,8 @@ class Route:
         place: int = 0,
         demonstrations: Callable[[], Sequence[Demonstration]] = tuple,
     ) -> Course:
-        """Ask with a template, and return how the course ends by the reply; `place` counts the calls before the last
-        (0).
+        """Ask with a template, and return how the course ends, given the reply; `place` counts the calls before the
+        last (0).
 
         `sections` and `demonstrations` give what is shown of the current plan: they are called again after something
         was left out.

@@ -53,7 +53,7 @@ from mage_es.projections.texts import Texts
 Replies = Mapping[tuple[v.Tier, str], v.ModelCalled]
 """Replies on record, by tier and the hash of the request."""
 _PLACE = 16
-"""By how many bits the place of a repetition is above the ordinals of its facts."""
+"""How many bits of an ordinal are left to the facts of one repetition."""
 
 
 class Again(NamedTuple):
@@ -107,7 +107,7 @@ def replies_of(run: Run, reader: LogReader, names: Mapping[v.Tier, str]) -> dict
 
 def _exam_logs(run: Run, reader: LogReader) -> Iterator[LogReader]:
     for record in exam_records(reader):
-        with suppress(LogError):  # without an exam that cannot be read its replies are asked for again
+        with suppress(LogError):  # replies of an exam that cannot be read are asked for again
             if record.is_there(run):
                 yield record.log(run)
 
@@ -223,8 +223,8 @@ def _on_record(
 
 
 def _askings(part: Run, named: int, head: Head, verb: str) -> Iterator[v.QuestionsReasked]:
-    """Yield what was asked since event `named` of its log, for each who asked, up to the head; without a word of that,
-    as of `verb`."""
+    """Yield what was asked since event `named` of its log, up to the head, for each verb that asked; if the log names
+    none, for `verb`."""
     own = LogReader(part.log_path)
     begun = [*own.of(v.QuestionsReasked, since=named + 1)] or [v.QuestionsReasked(verb=verb)]
     ends = [*((later.head_seq, later.head_chain) for later in begun[1:]), head]

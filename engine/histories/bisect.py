@@ -2,8 +2,8 @@
 
 Rules
     - A metric is read off the log, without a model. What its iteration changed is what `diff` knows. Anchors have a
-      level where all were measured (run/anchors.py): the few that the guard asked elsewhere are different ones each
-      time, so what moves may be the choice of them.
+      level only where all were measured (run/anchors.py): elsewhere the guard asked a few, different ones each time, so
+      their level may move by that choice alone.
     - A question is asked as an exam at that moment would ask it: on the state that a replay to its marker gives, with
       frozen bandits. Nothing is learned from it.
     - Then it is asked with prompts between the last one before the flip and the first one after it: memories that only
@@ -192,7 +192,8 @@ async def abisect(
                 asks += 1
                 link = search.wanted()
             calls = asking.book.calls
-            # Replies on record, but what was found is checked by what was asked: so both answers are there.
+            # Even if their replies are on record: `verify` checks what was found by what was asked, so both must be
+            # there.
             for end in search.ends():
                 await ask(end)
     return search.report(asks=asks, calls=calls)
@@ -393,7 +394,7 @@ class _Search:
         found = (bracket(self._row, self._known) or (0, 0)) if ends else (0, len(self._row) - 1)
         pairs = zip(self._moments[found[0] : found[1]], self._moments[found[0] + 1 : found[1] + 1], strict=True)
         ways = [sum(map(len, one_by_one(one.planned, other.planned))) for one, other in pairs if one.name != other.name]
-        # As many steps as memories that differ, and the step of all else: so many prompts lie between.
+        # One step for each memory that differs, and one for all else: that is how many prompts lie between.
         return most + max((way.bit_length() for way in ways), default=0)
 
     @property
@@ -502,7 +503,8 @@ class _Search:
         )
 
     def _told(self) -> Iterator[BisectMoment]:
-        """Yield each moment with what is known of its answer; of those with one prompt, the first was asked."""
+        """Yield each moment with what is known about its answer; if several have the same prompt, the first was
+        asked."""
         asked = set[str]()
         for link in self._moments:
             right = self._known.get(link.name)

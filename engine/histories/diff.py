@@ -4,8 +4,8 @@ Rules
     - A moment is a run and a marker of it. Its state is folded from the log: no model, no network, no clock.
     - Something learned is the same on both sides if it has the same id, which is a hash of what it says. So two runs
       can be compared too, unless their tasks name subjects: then each run has ids of its own.
-    - Answers are paired by question: to the anchors that both states were measured by, each at its last closed
-      iteration (run/anchors.py), and to the questions of the last finished exam of that state, without a control.
+    - Answers are paired by question: those to the anchors by which both states were measured, each at its last closed
+      iteration (run/anchors.py), and those to the questions of the last finished exam of that state, without a control.
 """
 
 import difflib

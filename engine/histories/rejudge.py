@@ -92,8 +92,8 @@ def rejudge_price(
     prices: Prices | None = None,
 ) -> AskingPrice:
     """Return what `rejudge` with the same arguments costs: judging by what this judge took for answers of the run, or
-    if it judged none, by the length of the prompts, if no reply has to be asked for twice. No model is called. Raises
-    what `rejudge` raises."""
+    if it judged none, by the length of the prompts, assuming that no reply is asked for twice. No model is called.
+    Raises what `rejudge` raises."""
     require_model("judge", judge)
     answers = _recorded(as_run(run), exam, data_dir, benchmark)
     known = replies_of(answers.run, answers.reader, {"judge": judge.name})

@@ -349,7 +349,8 @@ def _without(learned: OnRecord, names: frozenset[str]) -> WhatIfAnswers:
     estimate = None
     if again.keys() < showing.keys():
         tosses = {key: toss for key, asking in asked.items() if (toss := tossed(asking, names))}
-        # Which prompts were asked again when the budget ended is no chance, so the estimate is of all that were tossed.
+        # Which prompts had been asked again when the budget ended is not random: the estimate is of all that were
+        # tossed.
         let_in = tosses.keys() & showing.keys()
         if let_in:
             estimate = estimated(tosses.values(), apart=len(let_in))

@@ -183,7 +183,8 @@ def _question(call: v.ModelCalled) -> tuple[int, str, str]:
 
 
 def _guiding(past: _Rehearsal) -> Amounts:
-    """Return at least what is asked outside EVOLVE, at most every request of EVOLVE too, all with all their repairs."""
+    """Return the calls of guidance: at least those outside EVOLVE, at most those of every EVOLVE too, each with all
+    repairs."""
     calls, config = past.calls("guidance"), past.config
     asking = {taken.action for taken in past.of(v.ActionTaken) if taken.outcome != SWITCHED_OFF}
     actions = sum(name in asking for k in range(config.iterations) for name in with_companions(action_of(k)))
@@ -203,7 +204,8 @@ def _batched(past: _Rehearsal) -> float:
 
 
 def _asked(past: _Rehearsal, tier: str, is_own: bool, calls: Amounts) -> _Taken:
-    """Return the tokens of so many calls: as counted for the benchmark's own model, else judging by their lengths."""
+    """Return the tokens of these calls: as counted for the benchmark's own model, for any other judged by their
+    lengths."""
     made, number = past.calls(tier), max(1.0, past.total(past.calls(tier)))
     prompts, replies = past.total(made, past.prompt), past.total(made, lambda call: len(call.text))
     tokens, written = (

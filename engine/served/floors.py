@@ -97,7 +97,7 @@ def _template(texts: Sequence[str]) -> tuple[str, str]:
 
 
 class SampledCase(NamedTuple):
-    """A memory of a case, by what finds it."""
+    """What a question is compared with to find a memory of a case."""
 
     question_id: str
     question: str

@@ -1,4 +1,4 @@
-"""Which course a planned question takes: the Learner's, an episode's, or a rival's, as the wing study asks it."""
+"""Which course a planned question takes: the Learner's, an episode's, or that of a rival in the wing study."""
 
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.courses import Course

@@ -28,7 +28,7 @@ from mage_es.events.vocabulary import QuestionText, Record
 class RunReading:
     """The `life` of a run with its `exams`, the `texts` of its questions, and the `times` of its first and last event,
     in microseconds since 1970. `problem` says what could not be read, "" if all was. `reader` is None if nothing was;
-    `checked` is what `verify` will say, if that was started beside. `Viewed` says what the arguments are."""
+    `checked` is what `verify` will say, if that was started alongside. `Viewed` says what the arguments are."""
 
     def __init__(
         self, run: Run, *, opened: bool, whole: bool, prices: Prices, tell: Callable[[float], None] | None
@@ -88,7 +88,7 @@ class RunReading:
         try:
             self.texts = {question.id: question for question in reader.questions()[0]}
             life.asked.name_questions(self.texts.values())
-        except LogDamaged as error:  # of the texts only
+        except LogDamaged as error:  # only the texts are lost
             self.problem = str(error)
 
     def _read_exams(self, reader: LogReader) -> None:
@@ -115,7 +115,7 @@ class RunReading:
             counted.examine(asked, exams["exam"][row], gain)
 
     def _asked_again(self) -> dict[str, PairedEffect]:
-        """Return the pairs that `mage-es effect` has recorded of each memory, by its id."""
+        """Return the pairs that `mage-es effect` has recorded for each memory, by its id."""
         try:
             if not self.problem and self.run.reasked.events:
                 return {name: row.paired for name, row in effects(self.run).items() if row.paired and row.paired.pairs}

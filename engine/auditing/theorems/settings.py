@@ -87,7 +87,7 @@ def _shown(reader: LogReader, config: Config) -> Iterator[tuple[str, int]]:
 
 
 def _decided_again(reader: LogReader, setting: Setting | None) -> Iterator[tuple[str, int]]:
-    """Yield what the settings would have decided otherwise, and the event that says what was decided."""
+    """Yield what the settings would have decided differently, and the event that says what was decided."""
     inherited, state = last_inherited(reader), State()
     if setting is None:
         yield "seed, anchors and held_out divide the questions otherwise", 1

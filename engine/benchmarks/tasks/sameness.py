@@ -41,7 +41,7 @@ _SPELT = (
         r"\1\2\3\4",
     ),
 )
-"""How the same is written in other ways, and how it is written here."""
+"""Other ways to write a sign, and how it is written here."""
 _INSIDE = re.compile(r"(?<=[^\W\d_])['._](?=[^\W\d_])|(?<=[^\W\d_]{2})-(?=[^\W\d_])|(?<=[^\W\d_])-(?=[^\W\d_]{2})")
 """Punctuation within a word; a hyphen between single letters is more than that."""
 _BLANK = re.compile(r"(?<=[^\W_]) (?=[^\W\d_])|(?<=[^\W\d_]) (?=[^\W_])")
@@ -73,7 +73,7 @@ def is_same(answer: str, right: str) -> bool:
 
 
 def holds(answer: str, right: str) -> bool:
-    """Return whether an answer is, or has in it, the right one, word for word."""
+    """Return whether an answer is, or contains, the right one, word for word."""
     if is_same(answer, right):
         return True
     if _amount(right):

@@ -1,4 +1,4 @@
-"""An author for each kind of brief: what the teacher writes of reference solutions.
+"""An author for each kind of brief: what the teacher makes of reference solutions.
 
     task types     one for each sequence of operations that several solutions have
     exploration    what to look for in each skill of the frontier, the skills with most wrong answers first

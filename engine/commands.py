@@ -211,7 +211,7 @@ class LearnFromAnswers(NamedTuple):
     """UPDATE: ratchet, both bandits and the harvest, over this iteration's verdicts.
 
     `vectors` holds the questions' vectors by id, `observed` those of the observations before milestones by text,
-    `doubtful` maps a question's id to another type that it is about as near to as to its own.
+    `doubtful` maps a question's id to another type that is about as near to it as its own.
     """
 
     iteration: int

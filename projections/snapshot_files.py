@@ -77,7 +77,7 @@ class _File(NamedTuple):
     head: _Head
 
     def dump(self, name: str) -> dict[int, memoryview] | None:
-        """Return the parts of what was kept of a view, None if that is missing or not whole."""
+        """Return the parts of a view that were kept, None if they are missing or not whole."""
         parts, found = self.head.dumps.get(name), dict[int, memoryview]()
         try:
             with opened(self.path, LARGEST) as file:

@@ -73,7 +73,7 @@ def _is_asked_bare(state: State, asked: Asked) -> bool:
 
 
 def course_of(setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> Course:
-    """The skill's slots are read from the state, which must be the one that the plan was made on."""
+    """The skill's slots are read from the state, which must be the one on which the plan was made."""
     return follow(Route(setting, state, planned, question))
 
 

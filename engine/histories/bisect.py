@@ -71,8 +71,8 @@ _TOLD = ("routing_arm", "search_arm", "template", "form", "skill", "guiding_skil
 class BisectMoment(msgspec.Struct, frozen=True, kw_only=True):
     """A closed iteration. `value` is the level of the metric, in [0, 1], or 1 for a right and 0 for a wrong answer;
     None if nothing is on record, or the question was not asked. `source` says how the answer to a question is known,
-    `guard` what the guard decided. Of the metric `anchors`, `measured` were of `anchors`; unless all were, there is no
-    value."""
+    `guard` what the guard decided. For the metric `anchors`, `measured` of `anchors` were measured; unless all were,
+    there is no value."""
 
     marker: str
     value: float | None
@@ -94,9 +94,9 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
 class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
     """When a `metric`, or the answer to a `question` (the other is ""), changed.
 
-    `flips` are the markers by which it had changed sides, as far as known. Of a metric the first was found, of an
-    answer the one that took the fewest prompts: it flips between `before` and `after`. Without flips both ends agree.
-    `change` is what the iteration of a metric's flip changed; `episodes` cannot be asked again. For a question,
+    `flips` are the markers by which it had changed sides, as far as known. For a metric this call found the first one,
+    for an answer the one that took the fewest prompts: it flips between `before` and `after`. Without flips both ends
+    agree. `change` is what the iteration of a metric's flip changed; `episodes` cannot be asked again. For a question,
     `prompt` has the memories that differ, and `cause` the id of the one that flips the answer, or "" if `rest` does:
     everything else that differs between the two prompts. `between` is whether the answer was right once all that goes
     was gone and everything else had changed, but nothing new was there; None if that was not asked. `asks` and `calls`

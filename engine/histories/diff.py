@@ -122,10 +122,10 @@ class AnswersDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs after from before. `learned` is sorted by fate, then as it came to be, and has the first of those
-    that `counts` counts; `arms` are sorted by how far they moved. `question` has, with its id, the prompt's lines as a
-    unified diff; None if no question was named. `anchors` is how many both sides have: those that one of them
-    did not measure are not in `answers`."""
+    """What differs after from before. `learned` is sorted by fate, then by age, and has the first of those that
+    `counts` counts; `arms` are sorted by how far they moved. `question` has, with its id, the prompt's lines as a
+    unified diff; None if no question was named. `anchors` is how many both sides have: those that one of them did not
+    measure are not in `answers`."""
 
     before: RunMoment
     after: RunMoment

@@ -37,7 +37,7 @@ MOST_BYTES = 2**26
 Form = TypeVar("Form")
 _LEAST_KEY = 8
 OPENAI = "OPENAI_API_KEY", "https://api.openai.com/v1"
-"""Where a key is, and the address, of the provider whose protocol others speak."""
+"""The address, and where to find the key, of the provider whose protocol others speak."""
 SYSTEMS = ("apart", "joined")
 """Where the system message goes: the values of the option `system`."""
 
@@ -93,7 +93,8 @@ def budget_of(thinking: int, request: Request) -> int:
 
 
 def template_of(thinking: str | int, request: Request) -> dict[str, Any]:
-    """Return the arguments of a chat template that say whether to think, the budget by its name in Qwen's templates."""
+    """Return the arguments of a chat template that say whether to think, and the budget under its name in Qwen's
+    templates."""
     if isinstance(thinking, int):
         return {"enable_thinking": True, "thinking_budget": budget_of(thinking, request)}
     return {} if thinking == "auto" else {"enable_thinking": thinking == "on"}

@@ -115,7 +115,7 @@ class _Taken(NamedTuple):
 
 
 class _Rehearsal:
-    """What a rehearsal recorded; an event counts as often as its iteration stands for one of the run."""
+    """What a rehearsal recorded; an event counts once for each of the run's iterations that its own stands for."""
 
     def __init__(self, reader: LogReader, config: Config, iterations: int) -> None:
         self.of, self._requests = reader.of, Requests(reader)
@@ -123,7 +123,7 @@ class _Rehearsal:
         self._weights = {k: (config.iterations - 2) / (iterations - 2) for k in range(1, iterations - 1)}
 
     def total(self, events: Iterable[Any], amount: Callable[[Any], float] = lambda event: 1.0) -> float:
-        """Return an amount of these events, by default their number, in the whole run."""
+        """Return an amount of these events for the whole run, by default their number."""
         return sum(amount(event) * self._weights.get(event.iteration, 1.0) for event in events)
 
     def calls(self, tier: str) -> list[v.ModelCalled]:

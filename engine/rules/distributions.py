@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LEAST = 20
-"""How many values each of two sides needs for an interval of their difference to hold."""
+"""How many values each of two sides needs for an interval of their difference to be valid."""
 _PRECISION = 2.0**-52
 _NEAR = 1e-10
 """A relative Newton step after which the next one would not change any digit."""

@@ -11,16 +11,16 @@ Rules
       turns are the snapshot's own, so each pair costs one call. For that the snapshot asks at least ENOUGH anchors, if
       there are that many. With fewer than FEWEST pairs no answers could favour the other form: there is no trial.
     - A run has one trial, in one of its own iterations. One that continues another keeps the form that was better
-      there, else it has its own trial. After the first snapshot the last has none, as what is served depends on its
-      anchors, which were asked with turns.
+      there, or else has its own trial. The last snapshot tries nothing unless it is the first, as what is served
+      depends on its anchors, which were asked with turns.
     - The usual form stays unless the other is better: more pairs won than lost, one-sided exact sign test at P.
     - So if both are equally good, the usual one stays in at least 93 of 100 trials. With 25 pairs, a form that gets 82
-      instead of 46 right of 100 is chosen in 87 of 100 trials, one that gets 70 instead of 50 in 45
+      of 100 right instead of 46 is chosen in 87 of 100 trials, one that gets 70 instead of 50 in 45
       (tests/bench/forms.py): the trial finds a much better form, not a slightly better one.
     - Quoted sections are not tried: a second rival would halve the pairs, and no measured model did best with them.
     - With too few anchors for a trial the writer decides: once a correction from guidance shows how to reach an answer,
-      the form is `worked`. Bare results beside worked ones are what a small model copies. Replies of the learner itself
-      do not count: they may have been right by chance.
+      the form is `worked`. A small model copies bare results that are shown beside worked ones. Replies of the learner
+      itself do not count: they may have been right by chance.
     - Nothing is tried where the form cannot matter: episodes, anchors that have no case or were recalled, a served run,
       whose layout is fixed when it begins, and a run without anchors.
 """
@@ -38,7 +38,7 @@ from mage_es.projections.memory import MemoryRow
 
 USUAL, WORKED, LINES = "turns", "worked", "lines"
 CHOOSING = ("usual", "auto")
-"""The settings by which a run chooses."""
+"""The settings that leave the choice to the run."""
 MOST, ENOUGH, FEWEST = 30, 20, 4
 P = 0.1
 

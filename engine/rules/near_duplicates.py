@@ -190,8 +190,8 @@ def _one_by_one(run: Sequence[Piece], question: frozenset[Piece], places: Sequen
 
 class ExactIndex(Generic[Piece]):
     """Every question with its shingles, and a set at least one of which every near text must have. A text with four
-    fifths of a question's shingles has at least one of any set of a fifth and one more: the rarest are kept, so that
-    questions of one form are not compared because of the form.
+    fifths of a question's shingles has at least one of any set of a fifth of them and one more: the rarest are kept, so
+    that questions of one form are not compared because of the form.
     """
 
     def __init__(self) -> None:

@@ -165,7 +165,7 @@ class Pool:
         return next((float(self.cosine[row]) for row in rows if is_case(self.rows, row)), -1.0)
 
     def by_cosine(self, among: NDArray[np.intp]) -> Iterator[int]:
-        """Yield those of some rows that the query may get besides strategies, best first."""
+        """Yield the rows among these that the query may get besides strategies, best first."""
         return self._eligible(self.cosine, among)
 
     def ranked(self, rows: Iterable[int], by: Vector) -> Iterator[_Ranked]:

@@ -39,7 +39,7 @@ from mage_es.events.vocabulary import BundleTrimmed, QuestionPlanned, SearchAnsw
 from mage_es.projections.fold import State
 
 RECALL = "recall"
-"""The route without a call, beside the arms."""
+"""The route without a call, which is not an arm."""
 DIRECT, REASONED = "answer_direct", "answer_cot"
 AFTER_STEPS = "answer_after_steps_v1"
 AFTER_TOOL = "answer_after_tool_v1"

@@ -7,8 +7,8 @@ Rules
       of them, and looking early costs no error.
     - An anchor that was not asked keeps its verdict from the last accepted snapshot.
     - At the end of a run anchors may become cases themselves (rules/refit.py).
-    - What the anchors show of what was learned, against the bare prompt, is decided in each snapshot
-      (rules/benefit.py). For that, all anchors are asked in a run's last snapshot.
+    - Each snapshot decides what the anchors show about what was learned, against the bare prompt (rules/benefit.py).
+      For that, all anchors are asked in a run's last snapshot.
 """
 
 from collections.abc import Mapping, Sequence

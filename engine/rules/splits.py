@@ -188,7 +188,8 @@ def _together(
 
 
 def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[Sequence[Question]], Sequence[Repeat]]:
-    """Return the groups, with those on both sides reduced to what may have been learned from; and what was removed."""
+    """Return the groups, and what was removed: of a group on both sides, only what may have been learned from is
+    kept."""
     kept, repeats = list[Sequence[Question]](), list[Repeat]()
     for group in groups:
         known = [question for question in group if question.id in past.evolution]

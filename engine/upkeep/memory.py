@@ -157,8 +157,8 @@ def decided(
 
 
 def _folded(run: Run, at: str, *names: str) -> tuple[LogReader, State]:
-    """Return the log and the state at a marker. Raises `UsageError` for the marker, and for a name of what was not
-    learned but proposed, or refused."""
+    """Return the log and the state at a marker. Raises `UsageError` for the marker, and for the name of something that
+    was only proposed, or refused."""
     reader = LogReader(run.log_path)
     state = state_of(run, reader, until=reader.resolve(at))
     known = ids_of(state) if names else ()

@@ -57,8 +57,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """What a publish, a person or the leak guard refused, and why. Of what the leak guard refused no text is on record,
-    so it has no `question`; without a `key`, the run itself would have learned it."""
+    """What a publish, a person or the leak guard refused, and why. No text that the leak guard refused is on record, so
+    it has no `question`; without a `key`, the run itself would have learned it."""
 
     memory_id: str
     key: str

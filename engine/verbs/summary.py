@@ -10,10 +10,9 @@ class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One iteration of a run. The first is the start, -1 or a parent's last, which has only an anchor result.
 
     The totals count every question that was asked: `unanswered` ones, whose call failed permanently, are wrong; only
-    `undecided` ones, neither right nor wrong, are left out. Of the anchors only those count that were measured on this
-    iteration's state: asked, or with the prompt of when they were last asked. `anchors_unmeasured` are the others,
-    which the guard did not need. The scores are means of episodes, as fractions, and None if the questions are not
-    episodes.
+    `undecided` ones, neither right nor wrong, are left out. Only anchors that were measured on this iteration's state
+    count: those asked, or with the same prompt as when they were last asked. `anchors_unmeasured` are the others, which
+    the guard did not need. The scores are means of episodes, as fractions, and None if the questions are not episodes.
     """
 
     iteration: int

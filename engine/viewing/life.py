@@ -39,7 +39,7 @@ _MADE_OF: tuple[type[Event], ...] = (v.AnswerJudged, v.ModelCalled)
 """The kinds of facts that something learned can name as its origin."""
 _SERVED = whole(v.InferenceOpened, v.InferenceClosed, v.FeedbackGiven)
 _PROGRESS: Reads = {v.IterationClosed: ("iteration",), v.RunFinished: ("iterations",)}
-"""What is read of progress: not the work of an iteration, which no table shows."""
+"""What is read from progress: not the work of an iteration, which no table shows."""
 Readers = dict[type[Event], list[Callable[[int, Event], None]]]
 HEADERS = ("causation_seq", "event_id")
 """The header's columns that are read for every event."""

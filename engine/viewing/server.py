@@ -58,7 +58,7 @@ _ONCE, _KEPT = "no-store", "private, max-age=31536000, immutable"
 _TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 _PAGES = ("", "index.html")
 _LOGIN, _STYLE = "login", "app.css"
-"""What is there for everyone: where to log in, and how that looks."""
+"""What everyone may see: where to log in, and what that page is made of."""
 _MOST_LOGIN = 4096
 """Most bytes of a login."""
 _SIZE = re.compile(r"[0-9]{1,6}")

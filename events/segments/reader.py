@@ -230,7 +230,7 @@ class Segment:
 def _layout(
     paths: tuple[tuple[str, ...], ...], types: tuple[tuple[str, int, str], ...], vocabulary: Vocabulary
 ) -> tuple[Mapping[str, list[int]], list[int]]:
-    """Return the leaves of each column and of each field of one, by name, and the leaves that are texts."""
+    """Return, by name, the leaves of each column and of each of its fields, and the leaves that are texts."""
     leaves: dict[str, list[int]] = {}
     for place, path in enumerate(paths):
         for name in {path[0], ".".join(path[:2])}:  # a column as a whole, and each of its fields

@@ -110,9 +110,9 @@ def _decided_again(reader: LogReader, setting: Setting | None) -> Iterator[tuple
 
 
 def drawn(reader: LogReader, world: World | None) -> Setting | None:
-    """Return the setting with its questions in the order in which they are drawn; without any for a run that drew none
-    itself, or has erased some, which the guard may have asked. None if the seed divides them otherwise than the run
-    did, and without a world."""
+    """Return the setting with its questions in the order in which they are drawn: none for a run that drew none itself,
+    or has erased some, which the guard may have asked. Return None without a world, or if the seed divides the
+    questions differently from the run."""
     if world is None:
         return None
     begun = inheritance(reader)

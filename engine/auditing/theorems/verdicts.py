@@ -159,7 +159,7 @@ def basis_at(given: CheckBasis, event: v.RunStarted | v.ExamOpened) -> CheckBasi
 
 
 def _is_false(event: v.RunStarted | v.ExamOpened | v.ExamRejudged, given: CheckBasis) -> bool:
-    """Return whether what an event says of its scorer cannot be true.
+    """Return whether what an event says about its scorer cannot be true.
 
     package    verdicts on probes
     the same   the same   prompts, stand-ins' replies and verdicts are compared

@@ -117,7 +117,7 @@ def _words(text: str) -> list[str]:
 
 
 def _word(text: str) -> str:
-    """Return a word without what surrounds it, and without its punctuation if it is one of letters; "" for a dash."""
+    """Return a word without what surrounds it, and without its punctuation if it consists of letters; "" for a dash."""
     before = ""
     while text != before:
         before, text = text, text.strip(_QUOTES).rstrip(_BEHIND)

@@ -68,7 +68,7 @@ def _open(row: Sequence[str], low: int, high: int) -> list[int]:
 
 
 def _halvings(prompts: int) -> int:
-    """Return how many verdicts it takes to find one step among those before, between and after some prompts."""
+    """Return how many verdicts it takes to find the step that flips, with this many prompts between the two ends."""
     return prompts.bit_length()
 
 

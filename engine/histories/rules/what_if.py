@@ -50,8 +50,8 @@ class Toss(NamedTuple):
 
 
 def tossed(asking: Prompted, names: frozenset[str]) -> Toss | None:
-    """Return the toss for these memories, whether all that were retrieved are left out; None if not each was tossed
-    for."""
+    """Return the toss for these memories: whether all of them that were retrieved were left out; None if some were not
+    tossed for."""
     planned = asking.planned
     hits = [hit for hit in (*planned.memories, *planned.left_out) if hit.memory_id in names]
     out = prod(hit.coin or planned.coin for hit in hits)

@@ -6,15 +6,16 @@ Rules
     - A slice holds the active memories of one index and task type, in order of birth, in one contiguous float32
       matrix: a search is one `matrix @ query`, exact, with the same sums on every call.
     - A row is kept as the bytes that are hashed, and decoded whenever it is looked at: as an object it takes three
-      times the room, and most are never looked at. What has a subject's text, which no bytes may hold, stays an object.
+      times the room, and most are never looked at. A row with a subject's text, which no bytes may hold, stays an
+      object.
     - The rows of an iteration are a part. A part from a snapshot stays one piece of bytes: asking for ids or sorts
       decodes the heads of its rows, looking at a row decodes that row alone, and only a change splits it. Which part an
       id is in is noted part by part, oldest first, until the id that is looked up is found.
     - Views are filled when one is first looked at: what only counts, compares or continues memories needs none.
     - The digest is made from one hash for each part, over its rows by id: only parts with changed rows are hashed
       again, a snapshot is believed by the hashes of its parts, and parts with equal hashes have equal rows.
-    - Principles are found by skill and are in no slice; nor are superseded or quarantined ones. A release brings a
-      memory back at its place by birth, unless a newer one has replaced it meanwhile.
+    - Principles are found by skill and are in no slice; nor are superseded or quarantined ones. A released memory
+      returns to its place by birth, unless a newer one has replaced it meanwhile.
 """
 
 from array import array

@@ -51,7 +51,7 @@ _COLUMNS = {"questions": QUESTIONS, "memories": MEMORIES, "answers": ANSWERS}
 
 
 class Contents(NamedTuple):
-    """What a data set contains of a run: events 1 to `until` and its `exams`, the number of rows by file, and of
+    """What of a run is in a data set: events 1 to `until` and its `exams`, the number of rows by file, and of
     `traces`. `left_out` are rows with texts of subjects; `gold` is whether questions have their right answers."""
 
     begun: RunStarted

@@ -458,7 +458,7 @@ class _Search:
         return tuple(self._links[place] for place in found or ())
 
     def found(self) -> QuestionsReasked:
-        """Return what a run's log records of the search: the flip, if one was found."""
+        """Return what a run's log records about the search: the flip, if one was found."""
         if not (ends := self.ends()):
             return QuestionsReasked(verb="bisect")
         report, (before, after) = self.report(asks=0, calls=0), ends

@@ -72,7 +72,7 @@ class LearnedDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LearnedCount(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a kind and task type has the same fate."""
+    """How many things of a kind and task type have the same fate."""
 
     fate: Fate
     kind: str

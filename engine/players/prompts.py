@@ -45,8 +45,8 @@ def sections_of(prompt: str) -> dict[str, str]:
 
 
 def in_sections(request: Request) -> str:
-    """Return a prompt as one text: cases that were shown as turns are quoted under a heading, like others, and any
-    notes before the first of them come after them."""
+    """Return a prompt as one text: cases that were shown as turns are quoted under a heading, like others, followed by
+    any notes that preceded them."""
     *shown, asked = request.messages
     if not shown:
         return asked

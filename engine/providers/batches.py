@@ -176,7 +176,7 @@ class BatchQueue:
             for batch_id, calls in (await self._by_batch(waiting)).items():
                 replies = await self._fetch_replies(batch_id, len(calls))
                 for name, each in calls.items():
-                    unknown = Fault("timeout", f"nothing is known of it in batch {batch_id}")
+                    unknown = Fault("timeout", f"batch {batch_id} has no result for it")
                     if not each.reply.done():  # else the waiting task was cancelled
                         each.reply.set_result(replies.get(name, unknown))
         except Exception as error:  # a task's error would be lost, so the waiting calls raise it

@@ -153,7 +153,7 @@ def diagnose(
     """Check everything, the tasks and the configured models first.
 
     `runs_dir` may not exist yet; `now` is in microseconds since 1970; `calls`: remote providers may be asked; `say`
-    reports which, before the first is.
+    reports which, before any is asked.
     """
     config = with_own_models(config)
     about_tasks, report, world = tasks(config, data_dir)

@@ -61,7 +61,7 @@ _HEADER = ("iteration", "phase", "ts_us", "causation", "correlation", "ordinal",
 
 
 def script(name: str, data: Any) -> bytes:
-    """Return the file of a chunk: one call, which works from any address, also `file://`."""
+    """Return the file of a chunk: one call, which works from any address, even `file://`."""
     # gzip without a time, so that equal data are equal bytes.
     press = zlib.compressobj(_LEVEL, wbits=31)
     pressed = press.compress(msgspec.json.encode(data, enc_hook=str)) + press.flush()

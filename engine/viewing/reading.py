@@ -125,8 +125,8 @@ class RunReading:
 
 
 def _openable(reader: LogReader) -> LogReader:
-    """Return the reader. Raises `KeysUnusable` if its keys do not open a text of a subject: the index reads few of
-    these, and a page cannot be half made."""
+    """Return the reader. Raises `KeysUnusable` if its keys do not open a text of a subject: the index reads only a few
+    of these, and half a page cannot be shown."""
     if reader.keys:
         deque(reader.records(), maxlen=0)
     return reader

@@ -57,7 +57,7 @@ class Cipher(Protocol):
 
 
 class Private(str):
-    """A text of subjects. `token` is what is recorded of it, "" until then; `cipher` opens what is sealed with it."""
+    """A text of subjects. `token` is what is recorded for it, "" until then; `cipher` opens what is sealed with it."""
 
     under: frozenset[str]
     token: str
@@ -135,7 +135,7 @@ def quotes_erased(text: str) -> bool:
 
 
 def recorded(text: str) -> str:
-    """Return what is recorded of a text: the same whether or not it can be read, so that folds may compare it."""
+    """Return what is recorded for a text: the same whether or not it can be read, so that folds may compare it."""
     return text.token if isinstance(text, Private) else text
 
 

@@ -180,7 +180,7 @@ def _by_value(
     value_of: Callable[[Question], str],
     only_leaks: bool,
 ) -> Told:
-    """Return what a value of a question reveals, learned on evolution, or else on the other side."""
+    """Return what a value of a question reveals, learned on the evolution questions, or else on the other side."""
 
     def tried(learned: Sequence[Question], asked: Sequence[Question], *, is_text_compared: bool) -> Told:
         found = _tried(what, learned, asked, value_of, is_text_compared=is_text_compared)

@@ -98,9 +98,9 @@ class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
     for an answer the one that took the fewest prompts: it flips between `before` and `after`. Without flips both ends
     agree. `change` is what the iteration of a metric's flip changed; `episodes` cannot be asked again. For a question,
     `prompt` has the memories that differ, and `cause` the id of the one that flips the answer, or "" if `rest` does:
-    everything else that differs between the two prompts. `between` is whether the answer was right once all that goes
-    was gone and everything else had changed, but nothing new was there; None if that was not asked. `asks` and `calls`
-    were made by this call.
+    everything else that differs between the two prompts. `between` is whether the answer was right once the old
+    memories were gone and everything else had changed, but no new memory was there yet; None if that was not asked.
+    `asks` and `calls` were made by this call.
     """
 
     run_id: str

@@ -199,7 +199,7 @@ def _recorded(run: Run, exam: int | None, data_dir: Path | str | None, benchmark
 
 
 def _exam(run: Run, reader: LogReader, number: int | None) -> ExamRecord | None:
-    """Return the exam of a number, or the newest, one without a control if there is any; None if none is complete.
+    """Return the exam with a number, or the newest one, preferably without a control; None if none is complete.
     Raises `UsageError`."""
     complete = {record.number: record for record in exam_records(reader) if record.closed}
     if number and number not in complete:

@@ -245,7 +245,8 @@ class CallFailed(AboutCall, frozen=True, kw_only=True, tag="call.failed"):
     """Whether no further attempt at the call follows."""
     latency_us: int = 0
     wait_us: int = 0
-    """How long the next attempt will wait, or longer if all calls pause; 0 if none follows, or at once."""
+    """How long the next attempt waits, at least (longer if all calls pause); 0 if none follows, or if it follows at
+    once."""
     sent: Sent = Sent()
     """The request; empty for the embedder's tier."""
 

@@ -113,7 +113,7 @@ def _exam_logs(run: Run, reader: LogReader) -> Iterator[LogReader]:
 
 
 def planned_on(world: World, state: State, iteration: int, names: Sequence[str]) -> list[v.QuestionPlanned]:
-    """Return how an exam of the end of an iteration plans questions, in id order; `state` is the state there."""
+    """Return the plans that an exam at the end of an iteration makes, in id order; `state` is the state there."""
     ledger, state.ledger = state.ledger, Ledger()  # as an exam's own account starts at zero
     try:
         drafts = plan_answers(world.setting, state, exam_plan(world, state, names, control="none"))
@@ -353,8 +353,8 @@ class _Book:
 
 
 def _apart(name: str, drafts: Sequence[v.Draft]) -> list[v.Draft]:
-    """Return drafts whose identity also depends on the repetition's name: a question is asked again without one memory,
-    and without another."""
+    """Return drafts whose identity also depends on the repetition's name: a question may be asked again without one
+    memory, and then without another."""
     place = int.from_bytes(blake2b(name.encode(), digest_size=5).digest()) << _PLACE
     return [msgspec.structs.replace(draft, ordinal=draft.ordinal + place) for draft in drafts]
 

@@ -515,8 +515,8 @@ class _Search:
             yield BisectMoment(marker=link.marker, value=None if right is None else float(right), source=source)
 
     def _changes(self, good: _Link, bad: _Link) -> tuple[tuple[PromptChange, ...], bool | None, str]:
-        """Return the memories in which two prompts differ, the verdict between what goes and what comes, and the memory
-        that flips the answer, "" if none does."""
+        """Return the memories in which two prompts differ, the verdict once the old ones are gone and no new one is
+        there yet, and the memory that flips the answer, "" if none does."""
         gone, new = one_by_one(good.planned, bad.planned)
         state = self.state(bad.seq)
         names = [*gone, *new]

@@ -62,8 +62,8 @@ class SettingDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LearnedDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """Something learned that differs: as it is after, or was before if it is gone. `was` and `now` are its status, ""
-    where it does not exist."""
+    """Something learned that differs: as it is on the later side, or was on the earlier one if it is gone. `was` and
+    `now` are its status, "" where it does not exist."""
 
     item: MemoryItem
     fate: Fate
@@ -331,8 +331,8 @@ def _anchors(side: _Side) -> Mapping[str, bool]:
 
 
 def _examined(side: _Side) -> Mapping[str, bool]:
-    """Return whether each question of the finished exams of this state by its own model was right, by the last that
-    asked it."""
+    """Return whether each question was right in the finished exams of this state by the run's own model, by the last
+    exam that asked it."""
     closed, found = _closed(side.reader, side.state.seq), dict[str, bool]()
     learner = learner_of(side.reader)
     for record in exam_records(side.reader):
@@ -345,7 +345,7 @@ def _examined(side: _Side) -> Mapping[str, bool]:
 
 
 def _closed(reader: LogReader, until: int) -> int:
-    """Return the event that closed the last iteration until an event: what is learned changes in between."""
+    """Return the event that closed the last iteration up to an event: what is learned changes between two of these."""
     return reader.last(IterationClosed, until=until)
 
 

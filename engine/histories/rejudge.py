@@ -213,7 +213,7 @@ def _exam(run: Run, reader: LogReader, number: int | None) -> ExamRecord | None:
 
 
 def _led(answers: _Answers, answer: _Answer, replies: Replies) -> Opinion | Ask:
-    """Return the opinion of an answer in the recorded replies, or the first move without a reply."""
+    """Return the opinion on an answer from the recorded replies, or else the first move that has no reply."""
 
     def recorded(ask: Ask) -> v.ModelCalled | None:
         return replies.get((ask.tier, ask.request.sha256))

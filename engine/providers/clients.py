@@ -291,7 +291,7 @@ _LEAST = 4
 
 
 def fitting(request: Request, context: int) -> int:
-    """Return the most tokens that a reply may have beside its prompt within `context` tokens (0: no limit). Raises a
+    """Return the most tokens that a reply may have besides its prompt within `context` tokens (0: no limit). Raises a
     `ModelFault` of kind `too_long` if that is less than a quarter of what was asked for."""
     if not context:
         return request.max_tokens
@@ -321,7 +321,7 @@ def without_key(text: str, key: str) -> str:
 
 
 def other_name(name: object, asked: str, key: str) -> str:
-    """Return the provider's name of the model that replied, "" if it gives none or the one asked for."""
+    """Return the provider's name for the model that replied, "" if it gives none or the one asked for."""
     named = shortened(without_key(name, key)) if isinstance(name, str) else ""
     return "" if named == asked else named
 

@@ -188,7 +188,7 @@ def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataRepor
 
 
 def types(config: Config, world: World) -> Iterator[DoctorCheck]:
-    """Warn of task types of which most have a single task."""
+    """Warn if most task types have a single task."""
     for told in lone_types(config, world.benchmark):
         detail, _, remedy = told.partition(". ")
         yield DoctorCheck("task types", "optional", detail, remedy)

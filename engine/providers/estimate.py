@@ -83,7 +83,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 Amounts = NDArray[np.float64]
 """The low, the expected and the high value of an amount."""
 _CHARACTERS = np.array([6.0, 4.0, 2.5])
-"""For Latin prose, across tokenizers and languages; the first gives the fewest tokens."""
+"""Characters per token of Latin prose, across tokenizers and languages; the first gives the fewest tokens."""
 _REPLY_TOKENS, _DIRECT_TOKENS = 250, 10
 """Tokens of a worked answer to a school problem with its reasoning, and of a bare answer."""
 _IN_EVOLVE = {template for template, _ in TEMPLATES.values()}

@@ -16,7 +16,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
 
 Unmeasured = Mapping[int, Mapping[str, bool]]
-"""By iteration the anchors that it did not measure, with the older verdicts that they keep."""
+"""By iteration, the anchors that it did not measure, with the older verdicts that they keep."""
 
 _PLANNED: Reads = {QuestionPlanned: ("question_id", "purpose")}
 

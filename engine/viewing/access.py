@@ -59,8 +59,8 @@ class Visitor(NamedTuple):
 
 
 class Access:
-    """The way in by the keys of a file or, without one, by `link("")`. `say` is told when a changed file of keys cannot
-    be used.
+    """The way in by the keys of a file or, without one, by `link("")`. `say` gets a line when a changed file of keys
+    cannot be used.
 
     Raises `UsageError` for a file that is not valid, or has no key that `views`.
     """

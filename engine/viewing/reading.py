@@ -52,7 +52,8 @@ class RunReading:
         self.again = self._asked_again()
 
     def _read_prefix(self, tell: Callable[[float], None] | None) -> int:
-        """Read what is whole of a damaged log, from a copy cut as by `verify --repair`, and return its last event."""
+        """Read the part of a damaged log that is whole, from a copy cut as by `verify --repair`, and return its last
+        event."""
         folder = tempfile.mkdtemp(prefix="mage-es-view-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         log = Path(folder) / "log"

@@ -120,7 +120,7 @@ class _Recorded:
 
     async def guide(self, call: TypedCall, reply: type[Reply], /) -> tuple[Reply | None, str]:
         async def make(call: Call, move: Ask) -> None:
-            """Make no call: the run went on without this reply, too."""
+            """Make no call: the run, too, continued without this reply."""
 
         setting = self.world.setting
         return await recorded_typed(
@@ -144,7 +144,7 @@ def _hindrance(world: World) -> str:
 
 
 def _excuse(given: CheckBasis, world: World, event: v.Event) -> str:
-    """Return why an honest run may have decided otherwise about an event, "" if it may not."""
+    """Return why an honest run may have decided differently about an event, "" if it may not."""
     if not given.is_release:
         return ANOTHER
     if world.embedder.name != "hash":

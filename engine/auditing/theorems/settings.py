@@ -55,7 +55,7 @@ Draw = Callable[[], Setting | None]
 
 def check_settings(reader: LogReader, started: v.RunStarted, given: CheckBasis, draw: Draw) -> Check:
     """Return whether no event contradicts the settings that the run began with; another release of this package may
-    have decided otherwise, which is a doubt. `draw` returns what `drawn` does."""
+    have decided differently, which is a doubt. `draw` returns what `drawn` does."""
     config, world = parse(started.config), given.world
     if shown := next(_shown(reader, config), None):
         return _contradicted(*shown)

@@ -90,8 +90,8 @@ _Row = bytes | memoryview | msgspec.Raw | MemoryRow
 
 
 class _Part:
-    """The rows of one iteration, as they were appended or, if a snapshot had them, by id. `equal` are sorts, each kept
-    once."""
+    """The rows of one iteration, as they were appended or, if a snapshot had them, by id. `equal` keeps each distinct
+    `Sort` once."""
 
     def __init__(self, equal: dict[Sort, Sort], packed: bytes | memoryview | None = None) -> None:
         self._equal = equal
@@ -308,7 +308,7 @@ class Memory:
         return self._hashes
 
     def unlike(self, other: "Memory") -> Iterator[tuple[Mapping[str, Sort], Mapping[str, Sort]]]:
-        """Yield, part by part, the sorts by id in this memory and in the other, without rows that are the same."""
+        """Yield, part by part, the sorts by id in this memory and in the other, leaving out rows that are the same."""
         here, there = self.hashes(), other.hashes()
         for number in sorted({*here, *there}):
             if here.get(number) == there.get(number):

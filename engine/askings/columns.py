@@ -281,7 +281,7 @@ def _distinct(values: Ints) -> Ints:
 
 
 def _items(column: Column, member: str = "") -> tuple[Ints, Column]:
-    """Return for each item of a column of lists its row, and the items, or a member of them."""
+    """Return the row of each item of a column of lists, and the items (with `member`, only that member of each)."""
     rows = np.repeat(np.arange(len(column)), column.sizes())
     return rows, column.items().part(member) if member else column.items()
 

@@ -32,7 +32,8 @@ FAMILY = "reasoning_gym"
 INSTALL = "python -m pip install 'mage-es[reasoning-gym]'"
 SIZE = 500
 _TRIED, _NO_ANSWER = 10, "?"
-"""How many tasks are tried when a set is drawn; the verifier must accept their answers and reject this one."""
+"""How many tasks are tried when a set is drawn, and a wrong answer: the verifier must accept each task's own and reject
+this one."""
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _SWITCH = {"true": True, "false": False}
 

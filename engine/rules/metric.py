@@ -253,8 +253,8 @@ def _of_both_times(known: _Cases, is_old: NDArray[np.bool_]) -> tuple[FittedMetr
 def _regressions(
     known: _Cases, cases: Sequence[Placed], held: Sequence[NDArray[np.intp]], metrics: Mapping[str, Metric]
 ) -> dict[str, Regression]:
-    """Return the regressions that rank the cases of their task types. Each is compared in folds with the nearest cases
-    in `held`, found without it."""
+    """Return the regressions that rank the cases of their task types. Each is compared, in folds, with the nearest
+    cases that metrics alone find (`held`)."""
     chosen, words = dict[str, Regression](), words_of([case.question for case in cases])
     for name in {case.task_type: None for case in cases if not case.is_old and case.question}:
         # One case of each question: to leave out one of two would leave its answer there.

@@ -80,7 +80,7 @@ class Rejudged(Part, frozen=True, kw_only=True):
 class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
     """An exam's recorded replies were scored again after the scorer had changed; the old verdicts stay.
 
-    From here on these are compared with exams by the same scorer.
+    From here on the new verdicts are compared with exams by the same scorer.
     """
 
     stream: ClassVar[str] = "exam/{0.exam}"

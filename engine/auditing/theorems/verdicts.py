@@ -203,7 +203,7 @@ def _exam(record: ExamRecord, events: Sequence[v.Record], state: State, given: C
 
 
 def _misrejudged(record: ExamRecord, recount: Recount, given: CheckBasis) -> str:
-    """Return where the rescoring of an exam differs from the current scorer's, if that is the same scorer."""
+    """Return where an exam's recorded rescoring differs from what its scorer says here, if that is installed."""
     anew = record.rejudged
     if anew is None:
         return ""

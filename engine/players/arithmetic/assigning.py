@@ -1,4 +1,4 @@
-"""Which column each row gets, so that the sum of what they are worth is largest.
+"""Assign a column to each row such that their worth adds up to the most.
 
 Shortest augmenting paths, row by row. [Crouse 2016, On implementing 2D rectangular assignment algorithms, IEEE
 Transactions on Aerospace and Electronic Systems 52(4)] Among equals it decides as scipy's `linear_sum_assignment` does.

@@ -169,8 +169,8 @@ class RecordEmbedding(NamedTuple):
 
 
 class RecordFacts(NamedTuple):
-    """Record facts that the shell knows completely, or a wing's own pure rules decided (engine/serving/rules): nothing
-    is left to decide, but they are searched for leaks."""
+    """Record facts that the shell knows completely, or that a wing's own pure rules decided (engine/serving/rules):
+    nothing is left to decide, but they are searched for leaks."""
 
     drafts: Sequence[v.Draft]
 

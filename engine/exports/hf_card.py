@@ -13,7 +13,7 @@ from mage_es.events.vocabulary import RunStarted
 
 SPLITS = ("evolution", "anchors", "held_out")
 _LICENCES = {"Apache-2.0": "apache-2.0", "CC BY 4.0": "cc-by-4.0", "CC BY-SA 4.0": "cc-by-sa-4.0", "MIT": "mit"}
-"""The Hub's ids of licences, each by how the licence that benchmarks state begins."""
+"""The Hub's ids of licences, keyed by the beginning of the licence that a benchmark states."""
 Feature = str | list["Feature"] | dict[str, "Feature"]
 """A type of the Hub: the name of a plain one, a list of one, or a struct."""
 _MEMORY_TEXTS = ("text", "question_id", "question", "recognise", "reasoning", "answer", "wrong_answer", "details")

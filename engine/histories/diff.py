@@ -109,8 +109,8 @@ class ArmDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswersDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """The same questions on both sides: how many were right before and after (of scores: their sum), which were won and
-    lost. `numbers` are of after minus before, with p of the exact sign test."""
+    """The same questions on both sides: how many were right before and after (for scores, their sum), and which were
+    won and lost. `numbers` describe after minus before, with p from the exact sign test."""
 
     what: str
     total: int
@@ -122,7 +122,7 @@ class AnswersDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs after from before. `learned` is sorted by fate, then by age, and has the first of those that
+    """What differs between before and after. `learned` is sorted by fate, then by age, and has the first of those that
     `counts` counts; `arms` are sorted by how far they moved. `question` has, with its id, the prompt's lines as a
     unified diff; None if no question was named. `anchors` is how many both sides have: those that one of them did not
     measure are not in `answers`."""

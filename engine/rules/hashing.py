@@ -119,7 +119,7 @@ def _weights(counts: Mapping[int, int]) -> _Numbers:
 
 
 def _signed(each: int, features: Sequence[int], buckets: int) -> tuple[_Places, _Numbers]:
-    """Return the buckets of features, given by their checksums, and what each adds: `each`, by its sign and count."""
+    """Return the bucket of each distinct feature (a checksum), and what it adds: `each`, by its sign and count."""
     counts = Counter(features)
     codes = np.fromiter(counts, dtype=np.int64, count=len(counts))
     return codes % buckets, np.where(codes & 0x8000_0000, each, -each) * _weights(counts)

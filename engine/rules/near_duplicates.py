@@ -60,7 +60,8 @@ def shingle_hash(shingle: str) -> bytes:
 
 
 class Nearest(NamedTuple):
-    """The question of which a text holds most (its place in the order of adding, -1 for none), and how much."""
+    """How much a text holds of the question nearest to it, and the place of that question in the order of adding (-1:
+    none)."""
 
     similarity: float
     place: int

@@ -61,7 +61,8 @@ class MemoryList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def memories(run: Run, *, at: str) -> MemoryList:
-    """Return everything that a run has learned by a marker, in order of birth. Raises `UsageError` for the marker."""
+    """Return everything that a run has learned up to a marker, in order of birth. Raises `UsageError` for the
+    marker."""
     reader, state = _folded(run, at)
     by = deciders(reader, until=state.seq)
     items = sorted(items_of(state), key=lambda item: (item.iteration, item.kind, item.memory_id))

@@ -131,7 +131,7 @@ class _Folder:
         self._path, self._files = path, dict[str, BinaryIO]()
 
     def add(self, name: str, columns: Iterable[str], row: Mapping[str, Any]) -> bool:
-        """Add a row to a table, which begins with its first one, and return whether it could be shown."""
+        """Add a row to a table (the first one creates it), and return whether it could be shown."""
         if any(map(quotes_erased, _strings(row))):
             self.left_out += 1
             return False

@@ -292,7 +292,7 @@ def _levels(
 
 
 def _measured(row: IterationRow) -> tuple[int, int]:
-    """Return how many anchors an iteration measured, and of how many."""
+    """Return how many anchors an iteration measured, and out of how many."""
     return row.anchor_total, row.anchor_total + row.anchors_unmeasured
 
 

@@ -280,7 +280,7 @@ def _summed(
     estimate: WhatIfEstimate | None = None,
     unknown: int = 0,
 ) -> WhatIfAnswers:
-    """Return the total over what is exact, was asked again (right as recorded, and again), estimated, and unknown."""
+    """Return the total of what is exact, asked again (right as recorded, and again), estimated, and unknown."""
     weighed = estimate.of if estimate and estimate.share is not None else 0
     unknown += estimate.of - weighed if estimate else 0
     certain, recorded = sum(exact) + sum(anew for _, anew in again), 100 * right / answers

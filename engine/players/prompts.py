@@ -98,7 +98,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuestionPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """The reply to it ends with `before` + answer + `after`, unless it wants one step only, or a tool's arguments."""
+    """The reply to it ends with `before` + answer + `after`, unless only one step, or a tool's arguments, is wanted."""
 
     question: str
     is_direct: bool

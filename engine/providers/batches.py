@@ -171,7 +171,7 @@ class BatchQueue:
     # ------------------------------------------------------------ a batch
 
     async def _process(self, waiting: Collection[_WaitingCall]) -> None:
-        """Deliver to every call its reply, from the batch that already has it or from a new one."""
+        """Deliver its reply to every call, from the batch that already has it or from a new one."""
         try:
             for batch_id, calls in (await self._by_batch(waiting)).items():
                 replies = await self._fetch_replies(batch_id, len(calls))

@@ -19,7 +19,7 @@ from mage_es.projections.progress import PHASE_OF_PURPOSE
 
 QUARANTINED = "quarantined"
 OUT_OF_USE = (QUARANTINED, "waiting", "approved", "rejected")
-"""The statuses of what no model is given."""
+"""The statuses in which something is given to no model."""
 
 
 def curate(state: State, command: Curate) -> list[Draft]:
@@ -82,7 +82,7 @@ def _under_way(state: State) -> int:
 
 
 def status_of(state: State, name: str) -> str | None:
-    """Return active, superseded, pruned, failed or quarantined, or for a proposal waiting, approved or rejected; None
+    """Return active, superseded, pruned, failed or quarantined, or, for a proposal, waiting, approved or rejected; None
     if nothing has that id."""
     # Ids are hashes of contents, so each is of one kind only and the order here decides nothing.
     if status := state.memory.status_of(name):

@@ -508,7 +508,7 @@ def _strategies(rows: Slice, similarity: Vector, query: Query, terms: Terms) -> 
 
 
 def _strategy_floors(rows: Slice) -> dict[int, float]:
-    """Return by row number of each type strategy the least cosine at which a query is near enough."""
+    """Return, by the row number of each type strategy, the least cosine at which a query is near enough."""
     strategies = [row for row, kind in enumerate(rows.kinds) if kind == "type_strategy"]
     cases = [row for row in range(len(rows.kinds)) if is_case(rows, row)] if strategies else []
     if not cases:

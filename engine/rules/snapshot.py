@@ -120,7 +120,7 @@ def is_mastered(setting: Setting, state: State) -> bool:
 
 
 def measured_so_far(state: State, iteration: int) -> Mapping[str, bool]:
-    """Return whether each anchor is right that was asked in this iteration, or was not because it would see the same.
+    """Return whether each anchor is right that this iteration asked, or did not ask because it would see the same.
 
     One whose answer is undecided is left out.
     """

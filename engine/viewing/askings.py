@@ -211,8 +211,8 @@ class Askings:
             self._decide(*decision)
 
     def _carried_from(self, event: v.AnswerCarried) -> tuple[int, int]:
-        """Return the iteration whose verdict an anchor keeps: first if it was planned (that of the last accepted
-        snapshot), then if it was not (the one for which it was last asked)."""
+        """Return the iterations whose verdict an anchor keeps: if it was planned, that of the last accepted snapshot;
+        if it was not, the one for which it was last asked."""
         if (at := self._accepted.get(event.iteration)) is None:
             accepted = (k for k in self._state.scores.accepted() if k != event.iteration)
             at = self._accepted[event.iteration] = max(accepted, default=-(1 << 31))

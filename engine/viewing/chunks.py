@@ -135,8 +135,8 @@ class Viewed:
         return hashlib.sha256(repr(heads).encode()).hexdigest()[:16]
 
     def _beside(self) -> Mapping[str, int | str]:
-        """Return how many events the logs of the exams have, and that of what was asked again, or why that is unknown,
-        by their names."""
+        """Return, by their names, how many events the logs of the exams and of what was asked again have, or why that
+        is unknown."""
         found = dict[str, int | str]()
         for part in (*self.run.exams(), self.run.reasked):
             try:

@@ -169,7 +169,7 @@ class Life:
         return [found.get(seq, []) for seq in range(first, last + 1)]
 
     def _folded(self) -> list[tuple[Projection, Reads]]:
-        """Return the views of the state from which tables are read, each with what it is given."""
+        """Return the views of the state from which tables are read, each with the fields that it reads."""
         state = self.state
         views = (state.graph, state.slots, state.evidence, state.patterns, state.tools, state.recipes)
         counts = (state.traffic, state.scores, state.bandits, state.ledger)

@@ -200,7 +200,7 @@ async def _command(at: _Recorded, mark: v.PhaseCompleted) -> Command:
 
 
 def _asked(at: _Recorded, records: Sequence[v.Record]) -> PlanAnswers:
-    """Return the command that plans the questions of an iteration, all that it asks, or those of a comparison."""
+    """Return the command that plans questions: all that an iteration asks, or those of a comparison."""
     k, phase = records[0].iteration, records[0].phase
     match phase:
         case "evaluate":

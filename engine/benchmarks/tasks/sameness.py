@@ -43,7 +43,7 @@ _SPELT = (
 )
 """Other ways to write a sign, and how it is written here."""
 _INSIDE = re.compile(r"(?<=[^\W\d_])['._](?=[^\W\d_])|(?<=[^\W\d_]{2})-(?=[^\W\d_])|(?<=[^\W\d_])-(?=[^\W\d_]{2})")
-"""Punctuation within a word; a hyphen between single letters is more than that."""
+"""Punctuation within a word, but not a hyphen between single letters, which means something."""
 _BLANK = re.compile(r"(?<=[^\W_]) (?=[^\W\d_])|(?<=[^\W\d_]) (?=[^\W_])")
 _CODE = re.compile(r"\W*0[0-9]|.*[0-9][^\W\d_]", re.DOTALL)
 _UNITS_AT_ONCE = re.compile(r"(?<=[0-9])(?=(?:[kcm]?m|[km]?g|[km]?l|s|h|min|k[Ww]h?|[KMGT]?B)\b)")

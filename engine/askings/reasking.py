@@ -9,7 +9,7 @@ Rules
       after a kill. So that the next one knows what to name, each asking first records, in the separate log, which verb
       asks and where the part before it ends.
     - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
-    - The model is the one that answered in the run, and the judge the run's, but for `rejudge`.
+    - The model is the one that answered in the run, and the judge is the run's, except in `rejudge`.
 """
 
 from __future__ import annotations

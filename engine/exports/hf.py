@@ -11,8 +11,8 @@ Rules
     - Right answers are in it only on request, and only with the questions: publishing them gives them to the next
       model's training. Memories contain those of the questions that they come from, as prompts do.
     - A row with a text of a subject is left out, and counted: erasing its key would not reach it there.
-    - All files are JSON Lines, since `datasets` reads a folder with one reader, and traces have no other form. What
-      the columns of the tables are is in the card, so that no reader guesses it from the first rows.
+    - All files are JSON Lines, since `datasets` reads a folder with one reader, and traces have no other form. The card
+      says what the columns of the tables are, so that no reader guesses it from the first rows.
     - The same log gives the same bytes.
 """
 

@@ -55,7 +55,7 @@ class BatchQueue:
     """Calls of one tier to a model whose provider takes batches; `client` makes the direct calls.
 
     [section 3.3, EVOLVE] A batch's id is durable before the run waits for it. Digests are the same as with single
-    calls: batches and cache writes enter none.
+    calls: none covers batches or cache writes.
     """
 
     def __init__(self, client: RetryingClient, model: Batching, *, is_on: bool, recorder: Recorder) -> None:

@@ -1,8 +1,9 @@
 """What it takes to ask models: calls, tokens, minutes and dollars, known before any is asked.
 
 Rules
-    - Judged by the record, wherever that has something similar: a question takes every call that it took before, the
-      second for a reply that was cut, repairs, and the judge's. Else by the length of the prompts and of a usual reply.
+    - A price is judged by the record, wherever that has something similar: a question takes every call that it took
+      before, the second for a reply that was cut, repairs, and the judge's. Else by the length of the prompts and of a
+      usual reply.
     - A price is an expectation, not a maximum. Limits (`--max-usd`, `--max-calls`) hold whatever it says.
     - A whole run is rehearsed instead (`estimate` of the wing providers), unless it continues another.
 """

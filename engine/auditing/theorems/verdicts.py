@@ -165,7 +165,7 @@ def _is_false(event: v.RunStarted | v.ExamOpened | v.ExamRejudged, given: CheckB
     the same   the same   prompts, stand-ins' replies and verdicts are compared
     the same   others     false: one package scores a reply in one way (the user's own scorer can be edited, and is
                           known by its file)
-    another    the same   verdicts are compared; prompts and stand-ins' replies may have been made otherwise
+    another    the same   verdicts are compared; prompts and stand-ins' replies may have been made differently
     another    others     its scorer may have been another: verdicts that differ are a doubt
     """
     is_ours = given.scorer[0] == "" and given.scorer[1] != ""

@@ -118,7 +118,7 @@ def _is_tried(setting: Setting, state: State) -> bool:
 
 
 def _is_corrected(state: State) -> bool:
-    """Return whether guidance wrote a correction in use that shows how its answer was reached."""
+    """Return whether a correction that guidance wrote, and that is in use, shows how its answer was reached."""
     slices = (state.memory.slice("failure", task_type) for task_type in state.memory.task_types())
     names = (name for rows in slices for name, kind in zip(rows.ids, rows.kinds, strict=True) if kind == CORRECTIONS)
     # What a client taught is of the same kind, but is not written in EVOLVE.

@@ -22,7 +22,7 @@ NEAR_DUPLICATE = 0.8  # least Jaccard similarity of the shingle sets of near-dup
 
 SHINGLE = 5
 _BARE, _WORD = re.compile(r"[^\W_](?:.*[^\W_])?"), re.compile(r"[^\W_](?:\S*[^\W_])?")
-"""From the first letter or digit to the last, in a text on one line and in each word."""
+"""What lies between the first and the last letter or digit: of a text on one line, and of each word."""
 COMMON_SHARE, FORM_SHARE = 0.5, 0.5
 """A shingle is common to a type if this share of its questions have it; the common ones are their form if they make up
 this share of a question, on average: below it, no two questions come near each other by form alone."""

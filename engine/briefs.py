@@ -40,7 +40,7 @@ class SolvedCase(Case, frozen=True, kw_only=True):
 
 
 class TaskTypeSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A task type with a few evolution questions of it."""
+    """A task type with a few of its evolution questions."""
 
     task_type: str
     samples: tuple[Case, ...] = ()

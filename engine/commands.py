@@ -169,8 +169,8 @@ class RecordEmbedding(NamedTuple):
 
 
 class RecordFacts(NamedTuple):
-    """Record facts that the shell knows completely, or a wing's own pure rules decided (engine/serving/rules): nothing
-    is left to decide, but they are searched for leaks."""
+    """Record facts that the shell knows completely, or that a wing's own pure rules decided (engine/serving/rules):
+    nothing is left to decide, but they are searched for leaks."""
 
     drafts: Sequence[v.Draft]
 
@@ -211,7 +211,7 @@ class LearnFromAnswers(NamedTuple):
     """UPDATE: ratchet, both bandits and the harvest, over this iteration's verdicts.
 
     `vectors` holds the questions' vectors by id, `observed` those of the observations before milestones by text,
-    `doubtful` maps a question's id to another type that it is about as near to as to its own.
+    `doubtful` maps a question's id to another type that is about as near to it as its own.
     """
 
     iteration: int

@@ -142,7 +142,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     warmup: Amount = 0
     """Pulls of each arm before Thompson sampling; the paper's is 20; 0: a quarter of the key's expected pulls."""
     split_discount: Share = 0.5
-    """How much of a skill's posteriors the skills that are split from it begin with."""
+    """Share of a skill's posteriors with which the skills that are split from it begin."""
 
     guard: Literal["paired", "paper", "off"] = "paired"
     """What a snapshot is rolled back by: answers to the same anchors, or raw accuracies of consecutive iterations on
@@ -214,7 +214,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Author retrieval recipes in EVOLVE, with `bandits`, which alone use them; off: the search arm `recipe` is never
     offered."""
     unread: bool = False
-    """Ask guidance also for texts that nothing in the run reads (rules/writings.py), so that calls are the paper's."""
+    """Also ask guidance for texts that nothing in the run reads (rules/writings.py), so that calls are the paper's."""
 
 
 SHOWN: Mapping[str, str] = {

@@ -88,7 +88,8 @@ Course = Generator[Move, Any, Finish]
 
 
 def call_of(question_id: str, place: int) -> str:
-    """Return what a call is about: `q17/2` is the second call for q17 before its last, which is `q17` itself."""
+    """Return what a call is about: `q17/1`, `q17/2` and so on for the calls before a question's last, which is
+    `q17`."""
     return f"{question_id}/{place}" if place else question_id
 
 

@@ -24,7 +24,7 @@ _encoder = msgspec.msgpack.Encoder(order="sorted", enc_hook=token_of)
 
 
 def encoded(value: object) -> bytes:
-    """Return the bytes that the digest of a value is of."""
+    """Return the bytes from which a value's digest is computed."""
     return _encoder.encode(value)
 
 

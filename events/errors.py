@@ -3,10 +3,10 @@
     MageError                       1   a check failed, or anything else that we foresaw
     |-- UsageError                  2   the request itself is wrong: unknown name, bad value, differing config
     |   |-- NotFound                2   an inference or a memory that a served run does not have
-    |   `-- Conflict                2   what was said before under the same name was something else
+    |   `-- Conflict                2   something else was recorded earlier under the same name
     |-- Interrupted               130   the user asked to stop; everything recorded stays
     |   |-- Terminated            143   the system asked to stop (SIGTERM); the same holds
-    |   `-- BudgetReached           3   so did the budget that the user set
+    |   `-- BudgetReached           3   the budget that the user set is spent
     |-- PrerequisiteError           4   something outside is missing: a dataset, a model, disk space, a provider
     |   `-- RunLocked               4   another process is writing this run
     `-- LogError                    5   the log cannot be used as it is
@@ -94,7 +94,7 @@ class LogDamaged(LogError):
 
 
 class KeysUnusable(LogDamaged):
-    """The file of subjects' keys is not what was written, or another log's."""
+    """The file of subjects' keys is damaged, or belongs to another log."""
 
 
 class UnknownEvent(LogError):

@@ -59,7 +59,7 @@ class Benefit(Projection):
         return next(own, self.last.pooled)
 
     def records(self) -> tuple[Paired, ...]:
-        """Return all records, that of all types together last; none if nothing was tested."""
+        """Return all records, with that of all types together last; none if nothing was tested."""
         return (*self.last.records, self.last.pooled) if self.last else ()
 
     @property

@@ -155,8 +155,8 @@ class State:
         return self._views(*_VIEWS)
 
     def extended_to(self, source: "LogReader", until: int) -> tuple[Projection, ...]:
-        """Make event `until` of a source the last that projections are filled with, and return those to fold up to it
-        now; those not loaded yet follow when they are used."""
+        """Let projections be filled from a source up to event `until`, and return those to fold now; the others follow
+        when they are first used."""
         if source is not self._source:
             return self.projections()
         self._until = until
@@ -222,8 +222,8 @@ def fold(source: "LogReader", *, until: int | None = None, state: State | None =
 
 
 def fold_into(views: tuple[Projection, ...], source: "LogReader", *, since: int | None = None, until: int) -> None:
-    """Give each view what it reads from event `since` (None: from what the log took from another) to `until`, but
-    passing events only of the open iteration."""
+    """Give each view what it reads from event `since` (None: from what the log took from another) to `until`, passing
+    events only of the open iteration."""
     if not views or (since is not None and since > until):
         return
     # Up to the last closed iteration the passing events (most of a log: plans, calls, steps) are not even read from
@@ -258,8 +258,8 @@ def give(view: Projection, batches: Batches) -> None:
     """Give a view a stretch of the types that it reads."""
     others = []
     for cls, batch in batches.items():
-        # Columns first, also where order is `global`: events that refer to a memory always come after it in the log.
-        # The protocol is slow to check: only of a view that has such types.
+        # Columns first, even where order is `global`: events that refer to a memory always come after it in the log.
+        # The protocol is slow to check, so only for a view that reads such types.
         if cls in getattr(view, "columnar", ()) and isinstance(view, Columnar):
             view.apply_columns(cls, batch.columns)
         else:

@@ -46,7 +46,8 @@ _Digraph: TypeAlias = "rx.PyDiGraph[str, tuple[str, float, str]]"
 
 
 class Graph:
-    """The graph, and what the engine asks of it. Skills and task types are passed in and out by their plain names.
+    """The graph, and the questions that the engine puts to it. Skills and task types are passed in and out by their
+    plain names.
 
     [section 3.1, graph] Every edge has a reader; the paper's edges from a memory are its fields.
     Task types have no dependency edges (appendix, EvoKG): lending memories along them had no effect.

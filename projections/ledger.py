@@ -36,8 +36,8 @@ class Account(NamedTuple):
 
 class Usage(NamedTuple):
     """Calls, tokens by kind, the sum of the latencies in microseconds; failed attempts, and those that were made again;
-    tokens that were written into a cache, which, like those read from one, are included in the input's; and replies
-    that a limit cut."""
+    tokens that were written into a cache (included in the input, like those read from one); and replies that a limit
+    cut."""
 
     calls: int = 0
     input_tokens: int = 0

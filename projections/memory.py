@@ -5,16 +5,17 @@ Rules
       each by an event of its own. Equal ids are equal contents, so a second append of an id adds nothing.
     - A slice holds the active memories of one index and task type, in order of birth, in one contiguous float32
       matrix: a search is one `matrix @ query`, exact, with the same sums on every call.
-    - A row is kept as the bytes that its hash is of, and decoded whenever it is looked at: as an object it takes three
-      times the room, and most are never looked at. What has a subject's text, which no bytes may hold, stays an object.
-    - The rows of an iteration are a part. One from a snapshot stays the piece of bytes that it is there: who asks for
-      ids or sorts has the heads of its rows decoded, and a look at a row decodes that row alone; only a change splits
-      it. In which part an id is, is noted part by part, the oldest first, until the one that is asked for is there.
+    - A row is kept as the bytes that are hashed, and decoded whenever it is looked at: as an object it takes three
+      times the room, and most are never looked at. A row with a subject's text, which no bytes may hold, stays an
+      object.
+    - The rows of an iteration are a part. A part from a snapshot stays one piece of bytes: asking for ids or sorts
+      decodes the heads of its rows, looking at a row decodes that row alone, and only a change splits it. Which part an
+      id is in is noted part by part, oldest first, until the id that is looked up is found.
     - Views are filled when one is first looked at: what only counts, compares or continues memories needs none.
-    - The digest is made of one for each part, that of its rows by id: only parts with changed rows are hashed again, a
-      snapshot is believed by the hashes of its parts, and where two states have the same, no row differs.
-    - Principles are found by skill and are in no slice; nor are superseded or quarantined ones. A release brings a
-      memory back at its place by birth, unless a newer one has replaced it meanwhile.
+    - The digest is made from one hash for each part, over its rows by id: only parts with changed rows are hashed
+      again, a snapshot is believed by the hashes of its parts, and parts with equal hashes have equal rows.
+    - Principles are found by skill and are in no slice; nor are superseded or quarantined ones. A released memory
+      returns to its place by birth, unless a newer one has replaced it meanwhile.
 """
 
 from array import array
@@ -85,12 +86,12 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 _Row = bytes | memoryview | msgspec.Raw | MemoryRow
-"""A row encoded as for its hash, by itself or as a piece of a part; one with a subject's text as it is."""
+"""A row encoded as for its hash, alone or as a piece of a part; a row with a subject's text is not encoded."""
 
 
 class _Part:
-    """The rows of one iteration, as they were appended or, if a snapshot had them, by id. `equal` are sorts, each kept
-    once."""
+    """The rows of one iteration, as they were appended or, if a snapshot had them, by id. `equal` keeps each distinct
+    `Sort` once."""
 
     def __init__(self, equal: dict[Sort, Sort], packed: bytes | memoryview | None = None) -> None:
         self._equal = equal
@@ -110,7 +111,7 @@ class _Part:
 
     @cached_property
     def ends(self) -> "array[int]":
-        """Where in a snapshot's piece the first row begins and each row ends; they are there by id."""
+        """Where in a snapshot's piece the first row begins and each row ends; rows are in the order of their ids."""
         packed = self._packed or encoded([])
         sizes = list(map(len, _raws.decode(packed)))
         return array("q", accumulate(sizes, initial=len(packed) - sum(sizes)))
@@ -177,10 +178,10 @@ class Memory:
         self._equal: dict[Sort, Sort] = {}
         self._parts: dict[int, _Part] = {}
         self._noted: dict[str, _Part] = {}
-        """The part of each id, without the ids of those parts that are still to be noted, the last one first."""
+        """The part of each id that has been noted; `_unnoted` holds the remaining parts, the last one first."""
         self._unnoted: list[_Part] = []
         self._unplaced: dict[int, dict[str, None] | None] = {}
-        """The ids in each part that are in no view yet; None if it is all of them."""
+        """The ids in each part that are in no view yet; None for all of them."""
         self._asking = RLock()  # many threads may ask a state that no longer changes
         self._slices: dict[tuple[Index, str], VectorSlice] = {}
         self._principles: dict[str, list[tuple[Birth, str]]] = {}
@@ -188,7 +189,7 @@ class Memory:
         self._strategies: dict[str, list[tuple[Birth, str]]] = {}
         self._counts: Counter[str] = Counter()
         self._hashes: dict[int, bytes] = {}
-        """Of the rows of each iteration that has not changed since."""
+        """The hash of each iteration's rows, unless they have changed since."""
         self._clients: set[str] = set()
         self._taught: dict[tuple[str, str], int] = {}
 
@@ -301,13 +302,13 @@ class Memory:
         return self._counts[outcome]
 
     def hashes(self) -> Mapping[int, bytes]:
-        """Return the hash of each part; only of those that changed since the last call is it made."""
+        """Return the hash of each part; only parts that changed since the last call are hashed."""
         for number in self._parts.keys() - self._hashes.keys():
             self._hashes[number] = sha256(encoded(self._parts[number].dump())).digest()
         return self._hashes
 
     def unlike(self, other: "Memory") -> Iterator[tuple[Mapping[str, Sort], Mapping[str, Sort]]]:
-        """Yield, part by part, the sorts by id of what is here and there, without rows that are the same."""
+        """Yield, part by part, the sorts by id in this memory and in the other, leaving out rows that are the same."""
         here, there = self.hashes(), other.hashes()
         for number in sorted({*here, *there}):
             if here.get(number) == there.get(number):
@@ -349,7 +350,7 @@ class Memory:
         return self._noted.get(memory_id)
 
     def _note(self, wanted: str = "") -> None:
-        """Note the parts of ids until that of a wanted one is; all, if there is none."""
+        """Note which part each id is in, part by part until the wanted one is noted; without one, note all."""
         with self._asking:
             while self._unnoted and wanted not in self._noted:
                 self._noted.update(dict.fromkeys(self._unnoted[-1].sorts, self._unnoted[-1]))
@@ -366,11 +367,11 @@ class Memory:
             unplaced[row.memory_id] = None
 
     def _place_all(self) -> None:
-        """Put into the views what has come since one was last looked at."""
+        """Put what has arrived since the last look into the views."""
         if not self._unplaced:
             return
         with self._asking:
-            # By birth, since to put a row before others in a slice takes long.
+            # By birth, since inserting a row before others in a slice takes long.
             parts = (self._waiting(number) for number in sorted(self._unplaced))
             for row in chain.from_iterable(sorted(rows, key=attrgetter("birth", "memory_id")) for rows in parts):
                 self._counts[row.outcome] += 1
@@ -395,7 +396,7 @@ class Memory:
         part, ids = self._parts[number], self._unplaced[number]
         if ids is not None:
             return map(part.row, ids)
-        _ = part.ends  # now, since a search looks at rows here and there, and nearly all of them in other parts
+        _ = part.ends  # now, since decoding needs them, and a search looks at few rows of any one part
         return part.decoded()
 
     def _place(self, row: MemoryRow) -> None:
@@ -457,7 +458,7 @@ _decoder, _part_decoder = msgspec.msgpack.Decoder(MemoryRow), msgspec.msgpack.De
 _raws, _heads = msgspec.msgpack.Decoder(list[msgspec.Raw]), msgspec.msgpack.Decoder(list[_Head])
 _asked = msgspec.msgpack.Decoder(_Asked)
 _NEW = b"".join(map(encoded, ("active", "", 1)))
-"""How a row ends that no later event was about: its status, what superseded it, and how often it was met."""
+"""How a row ends if no later event was about it: its status, what superseded it, and how often it was met."""
 
 
 def _recorded(row: _Row) -> msgspec.Raw:

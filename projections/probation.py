@@ -65,5 +65,5 @@ class Probation:
         self._look_up()
 
     def _look_up(self) -> None:
-        # Asked for with every memory of a prompt.
+        # Looked up for every memory of a prompt.
         self._ids = frozenset(chain.from_iterable(each.memory_ids for each in self.brought().values()))

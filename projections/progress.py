@@ -220,7 +220,7 @@ class Progress:
         return self._calls.get(key)
 
     def call_at(self, iteration: int, key: CallKey) -> v.ModelCalled | None:
-        """Return the call with a key or, for execution and guidance, one that differs only in its request hash, as
+        """Return the call with a key or, for execution and guidance, one that differs only in its request hash, because
         another version of this program worded it."""
         # A judge may be asked about two answers to a question, in two phases of an iteration.
         other = self._calls_at.get((iteration, *key[:-1])) if key.tier != "judge" else None

@@ -6,9 +6,9 @@ Rules
     - A snapshot is a cache and never trusted: if projection code or event schema differ, a bit flipped, or the log does
       not agree, the log is folded instead.
     - It agrees with a log if the event at its sequence number closes an iteration with exactly the digests that it
-      claims, and, at the log's head, the hash chain is the one it was taken at. Each view is read when it is asked for,
-      and believed if it has its digest. The file's own hashes only say that it is whole: anyone who changes a snapshot
-      can change those too.
+      claims, and, at the log's head, the hash chain is the one at which it was taken. Each view is read when it is
+      asked for, and believed if it has its digest. The file's own hashes only say that it is whole: anyone who changes
+      a snapshot can change those too.
     - What no digest covers is not taken from a snapshot: ledger, slots and texts are folded from the log, once they are
       asked for, and of progress a closed iteration leaves only its number.
     - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed:
@@ -77,7 +77,7 @@ class _File(NamedTuple):
     head: _Head
 
     def dump(self, name: str) -> dict[int, memoryview] | None:
-        """Return the parts of what was kept of a view, None if that is missing or not whole."""
+        """Return the parts of a view that were kept, None if they are missing or not whole."""
         parts, found = self.head.dumps.get(name), dict[int, memoryview]()
         try:
             with opened(self.path, LARGEST) as file:
@@ -233,7 +233,7 @@ def _kept(path: Path, source: "LogReader") -> _Kept | None:
 
 
 def _file(path: Path) -> _File | None:
-    """Return what a file says that it keeps, None if it is no snapshot."""
+    """Return what a file claims to keep, None if it is no snapshot."""
     try:
         with opened(path, LARGEST) as file:
             size = file.seek(0, 2)

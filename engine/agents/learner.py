@@ -73,7 +73,7 @@ def _is_asked_bare(state: State, asked: Asked) -> bool:
 
 
 def course_of(setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> Course:
-    """The skill's slots are read from the state, which must be the one that the plan was made on."""
+    """The skill's slots are read from the state, which must be the one on which the plan was made."""
     return follow(Route(setting, state, planned, question))
 
 
@@ -89,9 +89,9 @@ def _plan(
     is_tossed = not command.frozen and not asked.is_episode
     coin = setting.config.coin if is_tossed else 0.0
     both = (*chosen.bundle.success, *chosen.bundle.failure)
-    # What shows the answer of "" is left out (rules/controls.py).
+    # A memory that would show the answer of "" is left out (rules/controls.py).
     hits = [hit for hit in both if command.answers.get(hit.memory_id) != ""]
-    # Of what is on probation the coin is its own, unless all are left out as often.
+    # Memories on probation have a coin of their own, unless all memories are left out as often.
     own = PROBATION if is_tossed and coin < PROBATION else 0.0
     retrieved = [
         Retrieved(

@@ -105,7 +105,7 @@ def opinion_so_far(
     recorded: Callable[[Ask], ModelCalled | None],
     templates: Templates = MappingProxyType({}),
 ) -> Opinion | Ask:
-    """Return the judge's opinion of a case by the recorded replies, or the first move without one."""
+    """Return the judge's opinion of a case from the recorded replies, or else the first move that has no reply."""
     if not case.text.strip():
         return Opinion()
     # The judge sees the end of a text in which the rule finds no answer.

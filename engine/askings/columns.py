@@ -33,7 +33,7 @@ _FACTS: Mapping[type[Event], tuple[int, int]] = {
     v.EpisodeStepped: (SHOWED, OPEN),
     v.BundleTrimmed: (SHOWED, OPEN),
 }
-"""What each type of fact does, with the verdict of one that is not `correct`."""
+"""What each type of fact does, and its verdict; for a type with a field `correct`, the verdict if that is false."""
 _FIELDS = (
     *(("log", "i4"), ("seq", "i8"), ("kind", "i1"), ("verdict", "i1"), ("question", "i4"), ("iteration", "i4")),
     *(("purpose", "i4"), ("shown", "i4")),
@@ -74,24 +74,24 @@ class Uses:
     """The askings whose prompts showed a memory, each once. A plan that was never asked showed nothing."""
 
     def __init__(self, rows: Mapping[str, int]) -> None:
-        """`rows` numbers the memories that count, from 0. It may grow until all is put together."""
+        """`rows` numbers the memories that count, from 0. It may grow until `join` is called."""
         self._rows = rows
         self._noted: dict[str, list[tuple[NDArray[np.int32], NDArray[np.int32]]]] = {
             name: [] for name in ("shown", "coin", "left", "trimmed")
         }
 
     def note(self, side: str, facts: Ints, memories: Ints) -> None:
-        """Note that these facts, by their places, show these memories, or whatever `side` says; -1 is none that counts.
-
-        What did not fit is `trimmed`. It is not taken from the coin's sides: what the coin left out might not have
-        fitted either, and no event says which.
+        """Note that these facts show these memories, or what else `side` says of them; facts are given by their places,
+        and -1 is a memory that does not count. Memories that did not fit are `trimmed`. They stay on the coin's sides:
+        what the coin left out might not have fitted either, and no event says which.
         """
         known = memories >= 0
         self._noted[side].append((facts[known].astype(np.int32), memories[known].astype(np.int32)))
 
     def join(self, places: Ints, asking: Ints, carried: Bools, right: NDArray[np.int8]) -> None:
-        """Put together what was noted. `places` has where each fact is in the order of the log, `asking` the asking of
-        each there; of an asking `carried` says that it was never asked, `right` its verdict, -1 without one."""
+        """Put together what was noted. `places` says where each fact is in the order of the log, `asking` to which
+        asking the fact there belongs. Of each asking `carried` says whether it was never asked, `right` has its
+        verdict, -1 for none."""
         self._right = right
         trimmed, at = self._pairs("trimmed", places, asking)
         order = np.lexsort((at, trimmed))
@@ -122,8 +122,8 @@ class Uses:
         return self._shown.sums(self._right == 1)
 
     def _pairs(self, side: str, places: Ints, asking: Ints) -> tuple[Ints, Ints]:
-        """Return what was noted as numbers, of the memory in the high bits and of the asking in the low ones, and the
-        places in the log."""
+        """Return what was noted as pairs, each a number with the memory in the high bits and the asking in the low
+        ones, and their places in the log."""
         noted = [(np.zeros(0, np.int32), np.zeros(0, np.int32)), *self._noted[side]]
         facts, memories = map(np.concatenate, zip(*noted, strict=True))
         at = places[facts]
@@ -137,7 +137,7 @@ class Uses:
 
 class AskedFacts:
     """The facts of all askings. `rows` numbers the questions in the order in which they were asked, `words` the texts
-    that few facts differ in; `uses` says which prompts showed a memory, once the facts were joined."""
+    that many facts have in common; `uses` says which prompts showed a memory, once the facts were joined."""
 
     reads: ClassVar[Reads] = {
         v.QuestionPlanned: (
@@ -150,7 +150,8 @@ class AskedFacts:
     }
 
     def __init__(self, memories: Mapping[str, int], reads: Reads = reads, more: Sequence[tuple[str, str]] = ()) -> None:
-        """`memories` numbers those that count. `more` columns, named as the fields that they hold, are in `reads`."""
+        """`memories` numbers those that count. `more` columns are named after the fields that they hold, which are in
+        `reads`."""
         self.rows: dict[str, int] = {}
         self.words: dict[str, int] = {"": 0}
         self.uses = Uses(memories)
@@ -218,8 +219,8 @@ class AskedFacts:
             self._note("trimmed", (rows, columns.column("memory_id")))
 
     def _note(self, side: str, *named: tuple[Ints, Column]) -> Ints:
-        """Note each pair of a row (-1: none) and a memory that it names once; return the rows of these pairs, also of
-        memories that do not count."""
+        """Note once each pair of a row (-1: none) and a memory that it names; return the rows of all pairs, including
+        those whose memory does not count."""
         places, pairs = {"": 0}, list[Ints]()
         for rows, names in named:
             known = np.array([places.setdefault(name, len(places)) for name in names.distinct()], np.int64)
@@ -280,14 +281,14 @@ def _distinct(values: Ints) -> Ints:
 
 
 def _items(column: Column, member: str = "") -> tuple[Ints, Column]:
-    """Return the items of a column of lists, or a member of them, after the row that each is in."""
+    """Return the row of each item of a column of lists, and the items (with `member`, only that member of each)."""
     rows = np.repeat(np.arange(len(column)), column.sizes())
     return rows, column.items().part(member) if member else column.items()
 
 
 def _joined(facts: NDArray[Any]) -> tuple[Bools, Ints]:
-    """Return which facts begin an asking, and the asking of each. A plan always begins one, a verdict only if there is
-    none: it was carried, or is from a parent whose plans are not here."""
+    """Return which facts begin an asking, and the asking of each. A plan always begins one, a verdict only if it has no
+    plan: it was carried, or is from a parent whose plans are not here."""
     order = np.lexsort(tuple(facts[name] for name in ("question", "purpose", "iteration", "log")))
     kinds, number = facts["kind"][order], np.arange(len(order))
     is_new = np.ones(len(order), bool)

@@ -9,7 +9,7 @@ Rules
       after a kill. So that the next one knows what to name, each asking first records, in the separate log, which verb
       asks and where the part before it ends.
     - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
-    - The model is the one that answered in the run, and the judge the run's, but for `rejudge`.
+    - The model is the one that answered in the run, and the judge is the run's, except in `rejudge`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from mage_es.projections.texts import Texts
 Replies = Mapping[tuple[v.Tier, str], v.ModelCalled]
 """Replies on record, by tier and the hash of the request."""
 _PLACE = 16
-"""By how many bits the place of a repetition is above the ordinals of its facts."""
+"""How many bits of an ordinal are left to the facts of one repetition."""
 
 
 class Again(NamedTuple):
@@ -107,13 +107,13 @@ def replies_of(run: Run, reader: LogReader, names: Mapping[v.Tier, str]) -> dict
 
 def _exam_logs(run: Run, reader: LogReader) -> Iterator[LogReader]:
     for record in exam_records(reader):
-        with suppress(LogError):  # without an exam that cannot be read its replies are asked for again
+        with suppress(LogError):  # replies of an exam that cannot be read are asked for again
             if record.is_there(run):
                 yield record.log(run)
 
 
 def planned_on(world: World, state: State, iteration: int, names: Sequence[str]) -> list[v.QuestionPlanned]:
-    """Return how an exam of the end of an iteration plans questions, in id order; `state` is the state there."""
+    """Return the plans that an exam at the end of an iteration makes, in id order; `state` is the state there."""
     ledger, state.ledger = state.ledger, Ledger()  # as an exam's own account starts at zero
     try:
         drafts = plan_answers(world.setting, state, exam_plan(world, state, names, control="none"))
@@ -223,8 +223,8 @@ def _on_record(
 
 
 def _askings(part: Run, named: int, head: Head, verb: str) -> Iterator[v.QuestionsReasked]:
-    """Yield what was asked since event `named` of its log, for each who asked, up to the head; without a word of that,
-    as of `verb`."""
+    """Yield what was asked since event `named` of its log, up to the head, for each verb that asked; if the log names
+    none, for `verb`."""
     own = LogReader(part.log_path)
     begun = [*own.of(v.QuestionsReasked, since=named + 1)] or [v.QuestionsReasked(verb=verb)]
     ends = [*((later.head_seq, later.head_chain) for later in begun[1:]), head]
@@ -353,8 +353,8 @@ class _Book:
 
 
 def _apart(name: str, drafts: Sequence[v.Draft]) -> list[v.Draft]:
-    """Return drafts whose identity also depends on the repetition's name: a question is asked again without one memory,
-    and without another."""
+    """Return drafts whose identity also depends on the repetition's name: a question may be asked again without one
+    memory, and then without another."""
     place = int.from_bytes(blake2b(name.encode(), digest_size=5).digest()) << _PLACE
     return [msgspec.structs.replace(draft, ordinal=draft.ordinal + place) for draft in drafts]
 

@@ -32,7 +32,8 @@ FAMILY = "reasoning_gym"
 INSTALL = "python -m pip install 'mage-es[reasoning-gym]'"
 SIZE = 500
 _TRIED, _NO_ANSWER = 10, "?"
-"""How many tasks are tried when a set is drawn; the verifier must accept their answers and reject this one."""
+"""How many tasks are tried when a set is drawn, and a wrong answer: the verifier must accept each task's own and reject
+this one."""
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _SWITCH = {"true": True, "false": False}
 
@@ -72,7 +73,8 @@ def recorded(name: str) -> str:
 
 
 def opened(name: str, seed: int) -> ReasoningGym:
-    """Draw the tasks of a name. Raises `UsageError` for an unknown generator or option, `PrerequisiteError`."""
+    """Draw the tasks of a name. Raises `UsageError` for an unknown generator or option, and `PrerequisiteError` without
+    the package."""
     called = recorded(name)
     generator, _ = _parts(called)
     drawn, asked = _dataset(called, seed), dict[str, Question]()
@@ -95,8 +97,8 @@ def opened(name: str, seed: int) -> ReasoningGym:
         for answer, marks in ((question.gold, 1), (_NO_ANSWER, 0)):
             if int(given := _marks(question, answer)) != marks:
                 raise UsageError(
-                    f"{generator} cannot be learned from: where {question.gold[:80]!r} is right, its verifier gives "
-                    f"{answer[:80]!r} {given:g} of 1. Choose another generator."
+                    f"{generator} cannot be learned from: its verifier gives {answer[:80]!r} {given:g} of 1 where "
+                    f"{question.gold[:80]!r} is right. Choose another generator."
                 )
     texts = json.dumps([[question.question, question.gold] for question in questions])
     return ReasoningGym(called, questions, hashlib.sha256(texts.encode()).hexdigest())
@@ -118,8 +120,8 @@ def verified(reply: str, task: Question) -> Verdict:
 
 
 class _Verifier:
-    """`verified`, with the package loaded before the first reply: that takes seconds, for which no reply is to
-    blame."""
+    """`verified`, with the package loaded before the first reply: those seconds do not count against a reply's time
+    limit."""
 
     def __reduce__(self) -> tuple[Callable[[], _Verifier], tuple[()]]:
         return _loaded, ()

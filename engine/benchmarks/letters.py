@@ -1,4 +1,4 @@
-"""Which of lettered options a reply chooses: by letter, by text, or by the most words in common."""
+"""Which of several lettered options a reply chooses: by letter, by text, or by the most words in common."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ class _Patterns(NamedTuple):
     said: re.Pattern[str]
     several: re.Pattern[str]
     called_right: re.Pattern[str]
-    """An option that is called right after its name."""
+    """An option, followed by words that call it right."""
     called: re.Pattern[str]
-    """An option that is called right, chosen or labelled before its name."""
+    """An option, preceded by words that call it right, chosen or labelled."""
 
 
 @cache

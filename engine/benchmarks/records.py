@@ -229,7 +229,7 @@ def _table_rows(raw: bytes, kind: type[RecordT], ending: str) -> Iterator[_Piece
 
     def record(row: list[str]) -> RecordT:
         if len(row) != len(names):
-            raise ValueError(f"has another number of fields than the header's {len(names)}")
+            raise ValueError(f"expected {len(names)} fields, as in the header, but found {len(row)}")
         return msgspec.convert(dict(zip(names, row, strict=True)), kind, strict=False)
 
     # A field may be a whole page; the usual limit is 128 Ki.

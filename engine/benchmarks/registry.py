@@ -200,7 +200,7 @@ def _entry(name: str) -> BenchmarkEntry:
         raise UsageError(
             why_not_tasks(name)
             or f"There is no benchmark {name!r}.{nearest(name, names())} A file of tasks ends in .csv, .tsv, .json, "
-            ".jsonl or .parquet; an object of yours is given to each call in Python, as `benchmark=`."
+            ".jsonl or .parquet; in Python, pass an object of yours to each call, as `benchmark=`."
         )
     return entry
 

@@ -17,7 +17,7 @@ _GROUP: Group = "mage_es.embedders"
 
 
 def metered(spec: str) -> dict[str, str]:
-    """Return the embedder by its tier if its calls may cost something, judging by its name; otherwise nothing."""
+    """Return the embedder under its tier if its calls may cost something, judging by its name; otherwise nothing."""
     provider = spec.partition("/")[0]
     offered = load(_GROUP, provider) if provider in plugins(_GROUP) else None
     return {"embedder": spec} if isinstance(offered, type) and issubclass(offered, Server) else {}

@@ -80,7 +80,7 @@ class CheckedEmbedder:
         vectors = self._embedder.encode(texts)
         if problem := problem_of(vectors, len(texts), self.dimension):
             raise PrerequisiteError(
-                f"The embedder {self.name} is broken: {problem}. Nothing of it is recorded: correct it, or choose "
+                f"The embedder {self.name} is broken: {problem}. Its vectors were not recorded: correct it, or choose "
                 "another with --embedder."
             )
         return vectors

@@ -59,7 +59,8 @@ _PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean
 
 
 def meanings_of(cls: type[Event] | type[Part], common: Mapping[str, str]) -> dict[str, str]:
-    """Return what each field means: its docstring, or else what `common` says of a field of this name, or nothing."""
+    """Return what each field means: its docstring, or else what `common` says about a field of this name, or
+    nothing."""
     return {name: field_docs(cls).get(name) or common.get(name, "") for name in cls.__struct_fields__}
 
 

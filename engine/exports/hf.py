@@ -11,8 +11,8 @@ Rules
     - Right answers are in it only on request, and only with the questions: publishing them gives them to the next
       model's training. Memories contain those of the questions that they come from, as prompts do.
     - A row with a text of a subject is left out, and counted: erasing its key would not reach it there.
-    - All files are JSON Lines, since `datasets` reads a folder with one reader, and traces have no other form. What
-      the columns of the tables are is in the card, so that no reader guesses it from the first rows.
+    - All files are JSON Lines, since `datasets` reads a folder with one reader, and traces have no other form. The card
+      says what the columns of the tables are, so that no reader guesses it from the first rows.
     - The same log gives the same bytes.
 """
 
@@ -131,7 +131,7 @@ class _Folder:
         self._path, self._files = path, dict[str, BinaryIO]()
 
     def add(self, name: str, columns: Iterable[str], row: Mapping[str, Any]) -> bool:
-        """Add a row to a table, which begins with its first one, and return whether it could be shown."""
+        """Add a row to a table (the first one creates it), and return whether it could be shown."""
         if any(map(quotes_erased, _strings(row))):
             self.left_out += 1
             return False

@@ -13,7 +13,7 @@ from mage_es.events.vocabulary import RunStarted
 
 SPLITS = ("evolution", "anchors", "held_out")
 _LICENCES = {"Apache-2.0": "apache-2.0", "CC BY 4.0": "cc-by-4.0", "CC BY-SA 4.0": "cc-by-sa-4.0", "MIT": "mit"}
-"""The Hub's ids of licences, by the beginning of what benchmarks state."""
+"""The Hub's ids of licences, keyed by the beginning of the licence that a benchmark states."""
 Feature = str | list["Feature"] | dict[str, "Feature"]
 """A type of the Hub: the name of a plain one, a list of one, or a struct."""
 _MEMORY_TEXTS = ("text", "question_id", "question", "recognise", "reasoning", "answer", "wrong_answer", "details")
@@ -51,8 +51,8 @@ _COLUMNS = {"questions": QUESTIONS, "memories": MEMORIES, "answers": ANSWERS}
 
 
 class Contents(NamedTuple):
-    """What a data set contains of a run: events 1 to `until` and its `exams`, the number of rows by file, and of
-    `traces`. `left_out` are rows with texts of subjects; `gold` is whether questions have their right answers."""
+    """The part of a run that a data set contains: events 1 to `until` and its `exams`, the number of rows by file, and
+    of `traces`. `left_out` are rows with texts of subjects; `gold` is whether questions have their right answers."""
 
     begun: RunStarted
     head: Head

@@ -80,7 +80,7 @@ class _Asked(NamedTuple):
 
 
 class _Exam(NamedTuple):
-    """An exam, its log as recorded (subjects' texts stay encrypted), and what is known of its questions."""
+    """An exam, its log as recorded (subjects' texts stay encrypted), and what is known about its questions."""
 
     run: Run
     started: Any

@@ -2,8 +2,8 @@
 
 Rules
     - A metric is read off the log, without a model. What its iteration changed is what `diff` knows. Anchors have a
-      level where all were measured (run/anchors.py): the few that the guard asked elsewhere are different ones each
-      time, so what moves may be the choice of them.
+      level only where all were measured (run/anchors.py): elsewhere the guard asked a few, different ones each time, so
+      their level may move by that choice alone.
     - A question is asked as an exam at that moment would ask it: on the state that a replay to its marker gives, with
       frozen bandits. Nothing is learned from it.
     - Then it is asked with prompts between the last one before the flip and the first one after it: memories that only
@@ -71,8 +71,8 @@ _TOLD = ("routing_arm", "search_arm", "template", "form", "skill", "guiding_skil
 class BisectMoment(msgspec.Struct, frozen=True, kw_only=True):
     """A closed iteration. `value` is the level of the metric, in [0, 1], or 1 for a right and 0 for a wrong answer;
     None if nothing is on record, or the question was not asked. `source` says how the answer to a question is known,
-    `guard` what the guard decided. Of the metric `anchors`, `measured` were of `anchors`; unless all were, there is no
-    value."""
+    `guard` what the guard decided. For the metric `anchors`, `measured` of `anchors` were measured; unless all were,
+    there is no value."""
 
     marker: str
     value: float | None
@@ -94,13 +94,13 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
 class BisectReport(msgspec.Struct, frozen=True, kw_only=True):
     """When a `metric`, or the answer to a `question` (the other is ""), changed.
 
-    `flips` are the markers by which it had changed sides, as far as known. Of a metric the first was found, of an
-    answer the one that took the fewest prompts: it flips between `before` and `after`. Without flips both ends agree.
-    `change` is what the iteration of a metric's flip changed; `episodes` cannot be asked again. For a question,
+    `flips` are the markers by which it had changed sides, as far as known. For a metric this call found the first one,
+    for an answer the one that took the fewest prompts: it flips between `before` and `after`. Without flips both ends
+    agree. `change` is what the iteration of a metric's flip changed; `episodes` cannot be asked again. For a question,
     `prompt` has the memories that differ, and `cause` the id of the one that flips the answer, or "" if `rest` does:
-    everything else that differs between the two prompts. `between` is whether the answer was right once all that goes
-    was gone and everything else had changed, but nothing new was there; None if that was not asked. `asks` and `calls`
-    were made by this call.
+    everything else that differs between the two prompts. `between` is whether the answer was right once the old
+    memories were gone and everything else had changed, but no new memory was there yet; None if that was not asked.
+    `asks` and `calls` were made by this call.
     """
 
     run_id: str
@@ -192,7 +192,8 @@ async def abisect(
                 asks += 1
                 link = search.wanted()
             calls = asking.book.calls
-            # Replies on record, but what was found is checked by what was asked: so both answers are there.
+            # Even if their replies are on record: `verify` checks what was found by what was asked, so both must be
+            # there.
             for end in search.ends():
                 await ask(end)
     return search.report(asks=asks, calls=calls)
@@ -291,7 +292,7 @@ def _levels(
 
 
 def _measured(row: IterationRow) -> tuple[int, int]:
-    """Return how many anchors an iteration measured, and of how many."""
+    """Return how many anchors an iteration measured, and out of how many."""
     return row.anchor_total, row.anchor_total + row.anchors_unmeasured
 
 
@@ -393,7 +394,7 @@ class _Search:
         found = (bracket(self._row, self._known) or (0, 0)) if ends else (0, len(self._row) - 1)
         pairs = zip(self._moments[found[0] : found[1]], self._moments[found[0] + 1 : found[1] + 1], strict=True)
         ways = [sum(map(len, one_by_one(one.planned, other.planned))) for one, other in pairs if one.name != other.name]
-        # As many steps as memories that differ, and the step of all else: so many prompts lie between.
+        # One step for each memory that differs, and one for all else: that is how many prompts lie between.
         return most + max((way.bit_length() for way in ways), default=0)
 
     @property
@@ -457,7 +458,7 @@ class _Search:
         return tuple(self._links[place] for place in found or ())
 
     def found(self) -> QuestionsReasked:
-        """Return what a run's log records of the search: the flip, if one was found."""
+        """Return what a run's log records about the search: the flip, if one was found."""
         if not (ends := self.ends()):
             return QuestionsReasked(verb="bisect")
         report, (before, after) = self.report(asks=0, calls=0), ends
@@ -502,7 +503,8 @@ class _Search:
         )
 
     def _told(self) -> Iterator[BisectMoment]:
-        """Yield each moment with what is known of its answer; of those with one prompt, the first was asked."""
+        """Yield each moment with what is known about its answer; if several have the same prompt, the first was
+        asked."""
         asked = set[str]()
         for link in self._moments:
             right = self._known.get(link.name)
@@ -513,8 +515,8 @@ class _Search:
             yield BisectMoment(marker=link.marker, value=None if right is None else float(right), source=source)
 
     def _changes(self, good: _Link, bad: _Link) -> tuple[tuple[PromptChange, ...], bool | None, str]:
-        """Return the memories in which two prompts differ, the verdict between what goes and what comes, and the memory
-        that flips the answer, "" if none does."""
+        """Return the memories in which two prompts differ, the verdict once the old ones are gone and no new one is
+        there yet, and the memory that flips the answer, "" if none does."""
         gone, new = one_by_one(good.planned, bad.planned)
         state = self.state(bad.seq)
         names = [*gone, *new]

@@ -4,8 +4,8 @@ Rules
     - A moment is a run and a marker of it. Its state is folded from the log: no model, no network, no clock.
     - Something learned is the same on both sides if it has the same id, which is a hash of what it says. So two runs
       can be compared too, unless their tasks name subjects: then each run has ids of its own.
-    - Answers are paired by question: to the anchors that both states were measured by, each at its last closed
-      iteration (run/anchors.py), and to the questions of the last finished exam of that state, without a control.
+    - Answers are paired by question: those to the anchors by which both states were measured, each at its last closed
+      iteration (run/anchors.py), and those to the questions of the last finished exam of that state, without a control.
 """
 
 import difflib
@@ -62,8 +62,8 @@ class SettingDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LearnedDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """Something learned that differs: as it is after, or was before if it is gone. `was` and `now` are its status, ""
-    where it does not exist."""
+    """Something learned that differs: as it is on the later side, or was on the earlier one if it is gone. `was` and
+    `now` are its status, "" where it does not exist."""
 
     item: MemoryItem
     fate: Fate
@@ -72,7 +72,7 @@ class LearnedDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LearnedCount(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a kind and task type has the same fate."""
+    """How many things of a kind and task type have the same fate."""
 
     fate: Fate
     kind: str
@@ -109,8 +109,8 @@ class ArmDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswersDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """The same questions on both sides: how many were right before and after (of scores: their sum), which were won and
-    lost. `numbers` are of after minus before, with p of the exact sign test."""
+    """The same questions on both sides: how many were right before and after (for scores, their sum), and which were
+    won and lost. `numbers` describe after minus before, with p from the exact sign test."""
 
     what: str
     total: int
@@ -122,10 +122,10 @@ class AnswersDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs after from before. `learned` is sorted by fate, then as it came to be, and has the first of those
-    that `counts` counts; `arms` are sorted by how far they moved. `question` has, with its id, the prompt's lines as a
-    unified diff; None if no question was named. `anchors` is how many both sides have: those that one of them
-    did not measure are not in `answers`."""
+    """What differs between before and after. `learned` is sorted by fate, then by age, and has the first of those that
+    `counts` counts; `arms` are sorted by how far they moved. `question` has, with its id, the prompt's lines as a
+    unified diff; None if no question was named. `anchors` is how many both sides have: those that one of them did not
+    measure are not in `answers`."""
 
     before: RunMoment
     after: RunMoment
@@ -163,7 +163,7 @@ def diff(
 ) -> DiffReport:
     """Return what differs in one run at a marker from another, or from itself at another marker.
 
-    With `question`, an id, also how the prompt differs that each side puts before it. Of what was learned, `top` are
+    With a `question` (an id), also how the prompts differ in which the two sides ask it. Of what was learned, `top` are
     listed of each fate, kind and task type.
 
     Raises:
@@ -331,8 +331,8 @@ def _anchors(side: _Side) -> Mapping[str, bool]:
 
 
 def _examined(side: _Side) -> Mapping[str, bool]:
-    """Return whether each question of the finished exams of this state by its own model was right, by the last that
-    asked it."""
+    """Return whether each question was right in the finished exams of this state by the run's own model, by the last
+    exam that asked it."""
     closed, found = _closed(side.reader, side.state.seq), dict[str, bool]()
     learner = learner_of(side.reader)
     for record in exam_records(side.reader):
@@ -345,7 +345,7 @@ def _examined(side: _Side) -> Mapping[str, bool]:
 
 
 def _closed(reader: LogReader, until: int) -> int:
-    """Return the event that closed the last iteration until an event: what is learned changes in between."""
+    """Return the event that closed the last iteration up to an event: what is learned changes between two of these."""
     return reader.last(IterationClosed, until=until)
 
 

@@ -99,7 +99,7 @@ def fork(
 
 
 def _room(guidance: str) -> int:
-    """Return the room for briefs, also 0 if the model cannot be opened here: it is needed only when the run is
+    """Return the room for briefs, or 0 if the model cannot be opened here: it is needed only when the run is
     resumed."""
     try:
         return room_for_briefs(open_model(guidance, "guidance"))

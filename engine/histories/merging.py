@@ -54,7 +54,7 @@ _ASKED = (
 _ALIKE = {"usual", "turns"}
 """Forms that differ only in a trial: a served run has the second where its parent had the first."""
 _RECORDED = ("embedder_sha256", "task_type_source", "scorer_sha256", "templates", "data_sha256")
-"""The same, of what a run recorded when it began."""
+"""What else must be equal: fields of what a run recorded when it began."""
 
 
 class Merger(NamedTuple):

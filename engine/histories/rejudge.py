@@ -92,8 +92,8 @@ def rejudge_price(
     prices: Prices | None = None,
 ) -> AskingPrice:
     """Return what `rejudge` with the same arguments costs: judging by what this judge took for answers of the run, or
-    if it judged none, by the length of the prompts, if no reply has to be asked for twice. No model is called. Raises
-    what `rejudge` raises."""
+    if it judged none, by the length of the prompts, assuming that no reply is asked for twice. No model is called.
+    Raises what `rejudge` raises."""
     require_model("judge", judge)
     answers = _recorded(as_run(run), exam, data_dir, benchmark)
     known = replies_of(answers.run, answers.reader, {"judge": judge.name})
@@ -199,7 +199,7 @@ def _recorded(run: Run, exam: int | None, data_dir: Path | str | None, benchmark
 
 
 def _exam(run: Run, reader: LogReader, number: int | None) -> ExamRecord | None:
-    """Return the exam of a number, or the newest, one without a control if there is any; None if none is complete.
+    """Return the exam with a number, or the newest one, preferably without a control; None if none is complete.
     Raises `UsageError`."""
     complete = {record.number: record for record in exam_records(reader) if record.closed}
     if number and number not in complete:
@@ -213,7 +213,7 @@ def _exam(run: Run, reader: LogReader, number: int | None) -> ExamRecord | None:
 
 
 def _led(answers: _Answers, answer: _Answer, replies: Replies) -> Opinion | Ask:
-    """Return the opinion of an answer in the recorded replies, or the first move without a reply."""
+    """Return the opinion on an answer from the recorded replies, or else the first move that has no reply."""
 
     def recorded(ask: Ask) -> v.ModelCalled | None:
         return replies.get((ask.tier, ask.request.sha256))

@@ -53,9 +53,9 @@ _NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 class UpgradePrice(AskingPrice, frozen=True, kw_only=True):
-    """What an upgrade costs: `calls`, of which `made` are on record, to ask `sample` recorded questions, `anchors` and
-    `questions` of an exam, each twice, and the judge, if there is one. A limit covers all of them, so tokens and `usd`
-    do, too; `minutes` are those of the calls left.
+    """What an upgrade costs: `calls`, `made` of them already on record, to ask `sample` recorded questions, `anchors`
+    and `questions` of an exam, each twice, and the judge, if there is one. A limit covers all of them, so tokens and
+    `usd` do, too; `minutes` are those of the calls left.
 
     Calls and tokens per question are those of the old model until the new one has answered some; `usd` is None if a
     price is unknown, `minutes` is None if no run in the same folder shows how fast the new model answers (`paced_by` is
@@ -233,8 +233,8 @@ def _exam_size(reader: LogReader, questions: int | None, held_out: int) -> int:
 
 
 def _like(reader: LogReader, child: Run, each: int) -> list[Like]:
-    """Return the answers that so many questions will be like, asked bare and with what was learned: the new model's, if
-    it has given such, or else the old one's."""
+    """Return the answers by which to price the questions, asked bare and with what was learned: the new model's, if it
+    has given any, or else the old one's."""
     logs = [LogReader(child.log_path)] if child.path.exists() and child.events else []
     found = [(log, *_answered(log)) for log in (*logs, reader)]
     bare = [Like(log, each, asked) for log, asked, _ in found if asked]

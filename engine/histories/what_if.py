@@ -280,7 +280,7 @@ def _summed(
     estimate: WhatIfEstimate | None = None,
     unknown: int = 0,
 ) -> WhatIfAnswers:
-    """Return the total over what is exact, was asked again (right as recorded, and again), estimated, and unknown."""
+    """Return the total of what is exact, asked again (right as recorded, and again), estimated, and unknown."""
     weighed = estimate.of if estimate and estimate.share is not None else 0
     unknown += estimate.of - weighed if estimate else 0
     certain, recorded = sum(exact) + sum(anew for _, anew in again), 100 * right / answers
@@ -349,7 +349,8 @@ def _without(learned: OnRecord, names: frozenset[str]) -> WhatIfAnswers:
     estimate = None
     if again.keys() < showing.keys():
         tosses = {key: toss for key, asking in asked.items() if (toss := tossed(asking, names))}
-        # Which prompts were asked again when the budget ended is no chance, so the estimate is of all that were tossed.
+        # Which prompts had been asked again when the budget ended is not random: the estimate is of all that were
+        # tossed.
         let_in = tosses.keys() & showing.keys()
         if let_in:
             estimate = estimated(tosses.values(), apart=len(let_in))

@@ -17,7 +17,7 @@ Rules
     - After `pause_after` outages in a row (faults of the first three rows), over all calls, none is made for `pause_s`
       seconds; after `give_up_after` the run stops cleanly and can be resumed. Calls that were in flight when a pause
       began are not counted: many calls that fail at once, as when a server goes down, are one symptom. A pause is
-      announced; on record is how long each call waited.
+      announced; the record says how long each call waited.
     - A provider that has never answered counts as unreachable after `reach_s` seconds: its address is wrong, or it was
       not started. For one that has answered before, the whole policy applies.
     - If the first `pause_after` calls are all rejected, the calls themselves are at fault: the run stops rather than

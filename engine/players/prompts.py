@@ -45,8 +45,8 @@ def sections_of(prompt: str) -> dict[str, str]:
 
 
 def in_sections(request: Request) -> str:
-    """Return a prompt as one text: cases that were shown as turns are quoted under a heading, like others, and any
-    notes before the first of them come after them."""
+    """Return a prompt as one text: cases that were shown as turns are quoted under a heading, like others, followed by
+    any notes that preceded them."""
     *shown, asked = request.messages
     if not shown:
         return asked
@@ -98,7 +98,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuestionPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """The reply to it ends with `before` + answer + `after`, unless it wants one step only, or a tool's arguments."""
+    """The reply to it ends with `before` + answer + `after`, unless only one step, or a tool's arguments, is wanted."""
 
     question: str
     is_direct: bool

@@ -1,7 +1,7 @@
 """`anthropic/<model>`: Claude through the official SDK, or any server that speaks /v1/messages.
 
 Rules
-    - The system message, which other calls have too, is marked for the provider's cache. One shorter than the model's
+    - The system message, which many calls share, is marked for the provider's cache. One shorter than the model's
       least cacheable length (1,024 tokens and more) is not cached, and costs nothing more.
     - A batch is one call of many requests whose replies are fetched when it has ended;
       engine/providers/batches.py makes them.
@@ -68,7 +68,7 @@ class _Block(msgspec.Struct):
     thinking: str | None = None
     name: str | None = None
     input: Any = None
-    """A tool call; the arguments of `reply`, which `structured=tool` offers, are the reply."""
+    """A tool call. With `structured=tool` the only tool is `reply`, and its arguments are the reply."""
 
 
 class _OutputDetails(msgspec.Struct):

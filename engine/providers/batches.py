@@ -55,7 +55,7 @@ class BatchQueue:
     """Calls of one tier to a model whose provider takes batches; `client` makes the direct calls.
 
     [section 3.3, EVOLVE] A batch's id is durable before the run waits for it. Digests are the same as with single
-    calls: batches and cache writes enter none.
+    calls: none covers batches or cache writes.
     """
 
     def __init__(self, client: RetryingClient, model: Batching, *, is_on: bool, recorder: Recorder) -> None:
@@ -171,12 +171,12 @@ class BatchQueue:
     # ------------------------------------------------------------ a batch
 
     async def _process(self, waiting: Collection[_WaitingCall]) -> None:
-        """Deliver to every call its reply, from the batch that already has it or from a new one."""
+        """Deliver its reply to every call, from the batch that already has it or from a new one."""
         try:
             for batch_id, calls in (await self._by_batch(waiting)).items():
                 replies = await self._fetch_replies(batch_id, len(calls))
                 for name, each in calls.items():
-                    unknown = Fault("timeout", f"nothing is known of it in batch {batch_id}")
+                    unknown = Fault("timeout", f"batch {batch_id} has no result for it")
                     if not each.reply.done():  # else the waiting task was cancelled
                         each.reply.set_result(replies.get(name, unknown))
         except Exception as error:  # a task's error would be lost, so the waiting calls raise it

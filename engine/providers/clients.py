@@ -37,7 +37,7 @@ MOST_BYTES = 2**26
 Form = TypeVar("Form")
 _LEAST_KEY = 8
 OPENAI = "OPENAI_API_KEY", "https://api.openai.com/v1"
-"""Where a key is, and the address, of the provider whose protocol others speak."""
+"""The key's variable, and the address, of the provider whose protocol others speak."""
 SYSTEMS = ("apart", "joined")
 """Where the system message goes: the values of the option `system`."""
 
@@ -93,7 +93,8 @@ def budget_of(thinking: int, request: Request) -> int:
 
 
 def template_of(thinking: str | int, request: Request) -> dict[str, Any]:
-    """Return the arguments of a chat template that say whether to think, the budget by its name in Qwen's templates."""
+    """Return the arguments of a chat template that say whether to think, and the budget under its name in Qwen's
+    templates."""
     if isinstance(thinking, int):
         return {"enable_thinking": True, "thinking_budget": budget_of(thinking, request)}
     return {} if thinking == "auto" else {"enable_thinking": thinking == "on"}
@@ -290,7 +291,7 @@ _LEAST = 4
 
 
 def fitting(request: Request, context: int) -> int:
-    """Return the most tokens that a reply may have beside its prompt within `context` tokens (0: no limit). Raises a
+    """Return the most tokens that a reply may have besides its prompt within `context` tokens (0: no limit). Raises a
     `ModelFault` of kind `too_long` if that is less than a quarter of what was asked for."""
     if not context:
         return request.max_tokens
@@ -320,7 +321,7 @@ def without_key(text: str, key: str) -> str:
 
 
 def other_name(name: object, asked: str, key: str) -> str:
-    """Return the provider's name of the model that replied, "" if it gives none or the one asked for."""
+    """Return the provider's name for the model that replied, "" if it gives none or the one asked for."""
     named = shortened(without_key(name, key)) if isinstance(name, str) else ""
     return "" if named == asked else named
 

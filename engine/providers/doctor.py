@@ -4,7 +4,7 @@ Rules
     - Nothing is changed, and a check never raises: a problem is a failed check with its remedy.
     - Only configured models are asked, and only if the caller allows it: a server for its models, and each tier a run's
       first prompts, again if a run would ask again. None is retried, and none follows a failure. Limit, second attempt
-      and patience are a run's, so that its problems show here.
+      and patience are those of a run, so that its problems show here.
     - A reply without an answer fails the trial, as most other questions would end the same way. The learner is asked
       `ASKED` questions, as one says little about how it answers; the other tiers one.
 """
@@ -57,7 +57,7 @@ from mage_es.projections.graph import GENERAL
 
 DISTRIBUTION = "mage-es"
 FALLBACK = "wordmath"
-"""The benchmark of the trial if the data of the requested one is missing."""
+"""The benchmark to try if the requested one's data is missing."""
 ASKED = 3
 """Questions to ask the learner."""
 EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
@@ -105,7 +105,8 @@ REPLIES: Mapping[str, tuple[str, str]] = {
     "again": ("; the first was no answer", f"A run asks twice for such a reply. To ask once, set {_QUIET}."),
     "fine": ("", ""),
 }
-"""What is said of a reply, and how to get a better one: first the reasons for which it counts as no answer."""
+"""What is said about a reply, and how to get a better one: first the reasons for which it does not count as an
+answer."""
 
 CheckState = Literal["ok", "optional", "failed"]
 
@@ -152,7 +153,7 @@ def diagnose(
     """Check everything, the tasks and the configured models first.
 
     `runs_dir` may not exist yet; `now` is in microseconds since 1970; `calls`: remote providers may be asked; `say`
-    reports which, before the first is.
+    reports which, before any is asked.
     """
     config = with_own_models(config)
     about_tasks, report, world = tasks(config, data_dir)
@@ -187,7 +188,7 @@ def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataRepor
 
 
 def types(config: Config, world: World) -> Iterator[DoctorCheck]:
-    """Warn of task types of which most have a single task."""
+    """Warn if most task types have a single task."""
     for told in lone_types(config, world.benchmark):
         detail, _, remedy = told.partition(". ")
         yield DoctorCheck("task types", "optional", detail, remedy)
@@ -272,7 +273,7 @@ def _guiding(world: World, evolution: Sequence[Question]) -> FirstPrompt:
     if ONTOLOGY in (wanted := writings(setting, types=len(setting.task_types))):
         brief, _ = ontology_brief(setting, name, setting.task_types, typed)
         return _typed(typed_request("ontology_v1", brief, OntologyReply), OntologyReply)
-    # Where nothing reads skills a run asks about failures alone. Here it is as if the learner had said nothing.
+    # If nothing reads skills, a run asks about failures alone; here, as if the learner had said nothing.
     task_type = typed[0][1]
     missed = [question for question, of in typed if of == task_type][: setting.config.failure_memories_per_target]
 
@@ -335,7 +336,8 @@ def _endpoint(model: ServedModel, name: str) -> tuple[DoctorCheck, int]:
 
 
 async def _replies(model: TriedModel, requests: Sequence[Request]) -> list[list[Completion | Fault]]:
-    """Return what came of each request, and of its second attempt if a run would make one, up to one that fails."""
+    """Return the outcome of each request, and of its second attempt if a run would make one, up to the first that
+    fails."""
     tried = list[list[Completion | Fault]]()
     try:
         for request in requests:

@@ -83,7 +83,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 Amounts = NDArray[np.float64]
 """The low, the expected and the high value of an amount."""
 _CHARACTERS = np.array([6.0, 4.0, 2.5])
-"""For Latin prose, across tokenizers and languages; the first gives the fewest tokens."""
+"""Characters per token of Latin prose, across tokenizers and languages; the first gives the fewest tokens."""
 _REPLY_TOKENS, _DIRECT_TOKENS = 250, 10
 """Tokens of a worked answer to a school problem with its reasoning, and of a bare answer."""
 _IN_EVOLVE = {template for template, _ in TEMPLATES.values()}
@@ -115,7 +115,7 @@ class _Taken(NamedTuple):
 
 
 class _Rehearsal:
-    """What a rehearsal recorded; an event counts as often as its iteration stands for one of the run."""
+    """What a rehearsal recorded; an event counts once for each of the run's iterations that its own stands for."""
 
     def __init__(self, reader: LogReader, config: Config, iterations: int) -> None:
         self.of, self._requests = reader.of, Requests(reader)
@@ -123,7 +123,7 @@ class _Rehearsal:
         self._weights = {k: (config.iterations - 2) / (iterations - 2) for k in range(1, iterations - 1)}
 
     def total(self, events: Iterable[Any], amount: Callable[[Any], float] = lambda event: 1.0) -> float:
-        """Return an amount of these events, by default their number, in the whole run."""
+        """Return an amount of these events for the whole run, by default their number."""
         return sum(amount(event) * self._weights.get(event.iteration, 1.0) for event in events)
 
     def calls(self, tier: str) -> list[v.ModelCalled]:
@@ -183,7 +183,8 @@ def _question(call: v.ModelCalled) -> tuple[int, str, str]:
 
 
 def _guiding(past: _Rehearsal) -> Amounts:
-    """Return at least what is asked outside EVOLVE, at most every request of EVOLVE too, all with all their repairs."""
+    """Return the calls of guidance: at least those outside EVOLVE, at most those of every EVOLVE too, each with all
+    repairs."""
     calls, config = past.calls("guidance"), past.config
     asking = {taken.action for taken in past.of(v.ActionTaken) if taken.outcome != SWITCHED_OFF}
     actions = sum(name in asking for k in range(config.iterations) for name in with_companions(action_of(k)))
@@ -203,7 +204,8 @@ def _batched(past: _Rehearsal) -> float:
 
 
 def _asked(past: _Rehearsal, tier: str, is_own: bool, calls: Amounts) -> _Taken:
-    """Return the tokens of so many calls: as counted for the benchmark's own model, else judging by their lengths."""
+    """Return the tokens of these calls: as counted for the benchmark's own model, for any other judged by their
+    lengths."""
     made, number = past.calls(tier), max(1.0, past.total(past.calls(tier)))
     prompts, replies = past.total(made, past.prompt), past.total(made, lambda call: len(call.text))
     tokens, written = (

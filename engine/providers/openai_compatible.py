@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 STALL = 120.0
-"""Seconds for which a streamed reply may be silent, also before its first piece."""
+"""Seconds for which a streamed reply may be silent, even before its first piece."""
 
 _LOOKED_EVERY, _LOOKED_TYPED = 4_000, 1_000
-"""Characters of a streamed reply between two searches for a loop: of any, and of a typed one, which is short."""
+"""Characters of a streamed reply between two searches for a loop: in general, and for a typed reply, which is short."""
 _STOPS = {"stop": "end", "content_filter": "refused", "tool_calls": "tool"}
 _ENFORCED = ("json_schema", "tool")
 _FORMS = ("json_schema", "tool", "json_object", "none")
@@ -67,7 +67,7 @@ class _Function(msgspec.Struct, frozen=True):
 
 
 class _Call(msgspec.Struct):
-    """A tool call: a call to `reply`, which `structured=tool` offers, is the reply; no other was asked for."""
+    """A tool call. With `structured=tool` the only tool is `reply`, and its arguments are the reply."""
 
     function: _Function | None = None
 
@@ -286,7 +286,8 @@ class _Watched:
         return "".join(self._pieces)
 
     def adds_loop(self, piece: str) -> bool:
-        """Add a piece and return whether the text now loops; if so, drop what follows the place where that shows."""
+        """Add a piece and return whether the text now loops; if so, drop everything after the point where that
+        shows."""
         self._pieces.append(piece)
         self._length += len(piece)
         while not self.loops and self._length - self._looked >= self._every:

@@ -1,11 +1,12 @@
-"""What models behind a server have in common: attempts by their provider's client, and what the server says of itself.
+"""What models behind a server have in common: attempts by their provider's client, and what the server says about
+itself.
 
 Rules
     - The client makes one attempt: engine/models/retrying.py makes the others, so that each is recorded.
     - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold up a call for ever. The
       connection is then closed before the next attempt: no call is open twice, though a server that does not notice
       goes on with what is no longer wanted.
-    - The models of a server are asked for in one request of at most `TIMEOUT_S` seconds, without retries. The key is
+    - A server's list of models is requested once, for at most `TIMEOUT_S` seconds, without retries. The key is
       cut out of every message before it is shown.
 """
 
@@ -56,8 +57,8 @@ class ListedModels(NamedTuple):
 
 
 class ServedModel(Preflight, ABC):
-    """A model behind the server at `url`. A provider's class names the module of its client and the client there, the
-    variable of its key, its own address, and below an address the path of its list of models."""
+    """A model behind the server at `url`. A provider's class names its client and the module of that, the variable of
+    its key, its own address, and the path of its list of models below an address."""
 
     PACKAGE: ClassVar[str]
     CLIENT: ClassVar[str]
@@ -116,8 +117,8 @@ class ServedModel(Preflight, ABC):
             raise
 
     async def require_served(self) -> list[str]:
-        """A model missing from the list gets one short request, as some servers answer under any name; the return
-        value is what it cost, as no log has it."""
+        """A model missing from the list gets one short request, as some servers answer under any name; the return value
+        is what that cost, since no log has it."""
         model, listed = self.spec.model, ListedModels({})
         try:
             if (listed := self.listed()).find(model) is not None:

@@ -51,7 +51,8 @@ def rewarded(posterior: Posterior, reward_micro: int) -> Posterior:
 def update_of(
     pulled: tuple[Literal["search", "routing"], str, str], about: str, reward: int, before: Posterior, after: Posterior
 ) -> BanditUpdated:
-    """Return the step of a posterior of a bandit, key and arm; `about` is the question or inference rewarded."""
+    """Return a step of the posterior that an arm has for a bandit and key; `about` is the question or inference
+    rewarded."""
     bandit, key, arm = pulled
     return BanditUpdated(
         bandit=bandit,

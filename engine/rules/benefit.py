@@ -9,10 +9,10 @@ Rules
       won than lost (one-sided exact sign test, p at most `gate_p`), it is served what was learned.
     - Any other type follows the pairs of all types together, and so does one without a pair: what was learned is served
       unless more of them are lost than won.
-    - So the nearest cases are the default, and the bare prompt must beat them. To ask for a proof that they help was
-      tried: with 60 pairs it gave up a gain of ten points in a quarter of all draws, to be spared a harm of ten in
-      three of a hundred. A type that is harmed is stopped by its own losses, not carried by types that are helped. How
-      often what was learned is served at which effect, with how many anchors and types: tests/bench/benefit.py.
+    - So the nearest cases are the default, and the bare prompt must beat them. Requiring proof that they help was
+      tried: with 60 pairs that gave up a gain of ten points in a quarter of all draws, to avoid a harm of ten in three
+      of a hundred. A type that is harmed is stopped by its own losses, not carried by types that are helped. How often
+      what was learned is served at which effect, with how many anchors and types: tests/bench/benefit.py.
     - An anchor that the guard did not need to ask again keeps its last answer, given with what had been learned at that
       point: it counts, and `stale` says how many there are. At the last snapshot of a run all are asked.
     - If there are too few anchors to decide at the last snapshot (SURE), at most MORE questions that were learned from
@@ -23,10 +23,10 @@ Rules
       of date if its cases before some iteration are (rules/drift.py), or if its last questions, asked on what had been
       learned so far, were right significantly more or less often than these anchors were on the same (`differ`). Then
       at the last snapshot these questions are asked bare as well, and they alone count; the second sign alone misses
-      anchors half of which are of the new rule. Where the change came with this very iteration, its questions were
-      asked on nothing but cases out of date: then no pair of the type counts.
+      anchors half of which follow the new rule. If the rule changed in this very iteration, its questions were asked
+      with nothing but outdated cases: then no pair of the type counts.
     - Questions that a new learner is asked again are pairs too (rules/reproof.py).
-    - An answer that was recalled (rules/recall.py) says nothing about a prompt, so it is no pair of these. Where the
+    - An answer that was recalled (rules/recall.py) says nothing about a prompt, so it forms no pair. Where the
       bare prompt is served, questions are still recalled if more recalled anchors were won than lost.
     - A rollback takes back no memory, so it does not change the record.
     - Without anchors, questions asked once more are the only pairs. Without any pair nothing is tested: what was
@@ -107,7 +107,7 @@ def questions_to_ask_more(setting: Setting, state: State, iteration: int) -> dic
     repeats = plan.repeats if plan else ()
     fresh = [verdict for verdict in state.progress.verdicts("evaluate") if verdict.purpose == "fresh"]
     if old := outdated(setting, state, iteration):
-        # On cases that are all out of date by now, what a question was answered says nothing of what is served next.
+        # An answer given with cases that are all out of date by now says nothing about what is served next.
         counted = {name for name in old if since(state.memory, name).all_answers < iteration}
         # And one that was asked before may be as old as the anchors.
         asked = (each.question_id for each in fresh if each.task_type in counted and each.question_id not in repeats)
@@ -146,8 +146,8 @@ def outdated(setting: Setting, state: State, iteration: int) -> frozenset[str]:
 
 
 def is_outdated(memory: Memory, task_type: str, fresh: Sequence[bool], anchors: Sequence[bool]) -> bool:
-    """Return whether a task type's anchors are out of date, by whether its last questions and the anchors were right,
-    and by its cases. Without last questions nothing could replace the anchors."""
+    """Return whether a task type's anchors are out of date, judged by its cases, and by whether its last questions and
+    the anchors were right. Without last questions nothing could replace the anchors."""
     return bool(fresh) and (since(memory, task_type).all_answers > 0 or differ(fresh, anchors))
 
 

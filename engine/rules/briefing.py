@@ -76,7 +76,7 @@ def _without_answer(solution: str, answer: str) -> str:
 
 
 def case_for_teacher(setting: Setting, question: Question, detail: Detail) -> Case:
-    """Return a question with what the teacher may see of its answer, without its context."""
+    """Return a question without its context, and with as much of its answer as the teacher may see."""
     answer, solution = teacher_knowledge(setting, question)
     return Case(
         question_id=question.id,

@@ -134,7 +134,7 @@ class Choosing:
         )
 
     def candidates(self, asked: Asked) -> Candidates:
-        """Return what the memory has for a question; that of the last one is kept."""
+        """Return what the memory has for a question; the last result is kept."""
         if self._looked_up is None or self._looked_up[0] is not asked:
             self._looked_up = asked, Candidates(self._query(asked), self._state.memory, self._terms_of(asked))
         return self._looked_up[1]
@@ -258,7 +258,7 @@ class Choosing:
         tool = active_tool(self._state, skill)
         if tool is None or not tool.examples or not self._terms.exclude_self:
             return tool
-        # What was tried on no other question may say no more than this question's answer.
+        # A tool that was tried on no other question may contain little more than this question's answer.
         return tool if examples_of_others(tool, question.id) else None
 
     def _cascade(self, question: Question, skill: str) -> Cascade:

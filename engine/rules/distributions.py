@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LEAST = 20
-"""How many values each of two sides needs for an interval of their difference to hold."""
+"""How many values each of two sides needs for an interval of their difference to be valid."""
 _PRECISION = 2.0**-52
 _NEAR = 1e-10
 """A relative Newton step after which the next one would not change any digit."""
@@ -39,8 +39,8 @@ def sign_test(won: int, changed: int) -> float:
 
 
 def fisher_exact(right: int, wrong: int, other_right: int, other_wrong: int, *, is_one_sided: bool = False) -> float:
-    """Return p of Fisher's exact test that two shares of right answers are equal: the tables with these margins that
-    are not likelier, or `is_one_sided`, those with as many right on the first side or more."""
+    """Return p of Fisher's exact test that two shares of right answers are equal: of the tables with these margins that
+    are no likelier or, if `is_one_sided`, of those with as many right on the first side or more."""
     asked, all_right, total = right + wrong, right + other_right, right + wrong + other_right + other_wrong
     tables = range(max(0, asked + all_right - total), min(asked, all_right) + 1)
     ways = {k: comb(all_right, k) * comb(total - all_right, asked - k) for k in tables}
@@ -49,8 +49,8 @@ def fisher_exact(right: int, wrong: int, other_right: int, other_wrong: int, *, 
 
 
 def halved(right: int, asked: int, other_right: int, other_asked: int) -> float:
-    """Return p of the one-sided exact test that one share of right answers is no less than another; 1 if it is not less
-    than half of it."""
+    """Return p of the one-sided exact test that one share of right answers is no less than another; 1 if it is not
+    below half of it."""
     if 2 * right * other_asked >= other_right * asked:
         return 1.0
     return fisher_exact(asked - right, right, other_asked - other_right, other_right, is_one_sided=True)
@@ -122,7 +122,8 @@ def _lower(a: float, b: float, x: Floats) -> Floats:
 
 
 def _factor(a: float, b: float, x: Floats) -> Floats:
-    """Return x^a (1 - x)^b / (a B(a, b)), which is b / (a + b) times the probability of a of a + b at a chance of x."""
+    """Return x^a (1 - x)^b / (a B(a, b)), which is b / (a + b) times the probability of a hits in a + b draws at chance
+    x."""
     n = a + b
     with np.errstate(divide="ignore"):
         unlikely = _deviance(a, n * x) + _deviance(b, n * (1 - x))

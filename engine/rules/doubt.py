@@ -45,8 +45,8 @@ P = 0.001
 
 
 class Doubt(NamedTuple):
-    """How many of a client's cases, of how many, agree with the others' cases that ask them; the same for all others
-    among themselves; and the p value of the difference."""
+    """How many of a client's cases, and out of how many, agree with the others' cases that ask them; the same for all
+    others among themselves; and the p value of the difference."""
 
     agreed: int
     asked: int
@@ -90,10 +90,10 @@ def clients_in_doubt(cases: Sequence[tuple[str, bool, NDArray[Any], str]]) -> Ma
     answers = np.array([plain(answer) for *_, answer in cases])
     cosines = vectors @ vectors.T
     cosines[is_old[:, None] != is_old] = -2.0
-    # What no client gave is of no one source: each case of it may be asked of another.
+    # Cases that no client gave have no common source: each of them may ask another.
     cosines[(clients[:, None] == clients) & (names[clients] != "")] = -2.0
     np.fill_diagonal(cosines, -2.0)
-    # Without ties, which each processor's partition breaks in its own way: of equally near cases the later.
+    # Without ties, which each processor's partition breaks in its own way: of equally near cases the later one counts.
     tie_free = cosines + np.arange(len(cases)) * 2.0**-40
     nearest = tie_free.argpartition(-min(ASKED, len(cases)), axis=1)[:, -ASKED:]
     has_it = answers[:, None] == answers[nearest]

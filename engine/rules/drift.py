@@ -63,7 +63,7 @@ class Since(NamedTuple):
 
 
 def since(memory: Memory, task_type: str) -> Since:
-    """Return from when on the cases of a task type are up to date."""
+    """Return the iterations from which the cases of a task type are up to date."""
     slices = [rows for index in get_args(Index) if (rows := memory.slice(index, task_type)).ids]
     return computed_of(slices, "drift", lambda: _of_memory(memory, task_type)) if slices else Since()
 
@@ -90,13 +90,13 @@ def spread(memory: Memory, task_type: str, most: int) -> list[tuple[Birth, str, 
 
 
 def changes(cases: Sequence[Dated]) -> Since:
-    """Return from when on cases are up to date."""
+    """Return the iterations from which cases are up to date."""
     if len(cases) < 2 * LEAST:
         return Since()
     iterations = np.array([case.iteration for case in cases])
     names, codes = np.unique([plain(case.answer) for case in cases], return_inverse=True)
     clients, givers = np.unique([case.client for case in cases], return_inverse=True)
-    # -1 is of no one client.
+    # -1 is no client.
     givers = np.where((clients[givers] == "") | (len(clients) == 1), -1, givers)
     vectors = np.array([case.vector for case in cases])
     cosines = vectors @ vectors.T

@@ -11,16 +11,16 @@ Rules
       turns are the snapshot's own, so each pair costs one call. For that the snapshot asks at least ENOUGH anchors, if
       there are that many. With fewer than FEWEST pairs no answers could favour the other form: there is no trial.
     - A run has one trial, in one of its own iterations. One that continues another keeps the form that was better
-      there, else it has its own trial. After the first snapshot the last has none, as what is served depends on its
-      anchors, which were asked with turns.
+      there, or else has its own trial. The last snapshot tries nothing unless it is the first, as what is served
+      depends on its anchors, which were asked with turns.
     - The usual form stays unless the other is better: more pairs won than lost, one-sided exact sign test at P.
     - So if both are equally good, the usual one stays in at least 93 of 100 trials. With 25 pairs, a form that gets 82
-      instead of 46 right of 100 is chosen in 87 of 100 trials, one that gets 70 instead of 50 in 45
+      of 100 right instead of 46 is chosen in 87 of 100 trials, one that gets 70 instead of 50 in 45
       (tests/bench/forms.py): the trial finds a much better form, not a slightly better one.
     - Quoted sections are not tried: a second rival would halve the pairs, and no measured model did best with them.
     - With too few anchors for a trial the writer decides: once a correction from guidance shows how to reach an answer,
-      the form is `worked`. Bare results beside worked ones are what a small model copies. Replies of the learner itself
-      do not count: they may have been right by chance.
+      the form is `worked`. A small model copies bare results that are shown beside worked ones. Replies of the learner
+      itself do not count: they may have been right by chance.
     - Nothing is tried where the form cannot matter: episodes, anchors that have no case or were recalled, a served run,
       whose layout is fixed when it begins, and a run without anchors.
 """
@@ -38,7 +38,7 @@ from mage_es.projections.memory import MemoryRow
 
 USUAL, WORKED, LINES = "turns", "worked", "lines"
 CHOOSING = ("usual", "auto")
-"""The settings by which a run chooses."""
+"""The settings that leave the choice to the run."""
 MOST, ENOUGH, FEWEST = 30, 20, 4
 P = 0.1
 
@@ -61,7 +61,7 @@ def rival_of(setting: Setting, state: State) -> str:
     is_first = iteration == setting.first
     if setting.config.form not in CHOOSING or setting.is_served or setting.has_episodes:
         return ""
-    # With what an earlier run found better the snapshot's own answers would be no answers with turns.
+    # With the form that an earlier run found better, the snapshot's own answers would not be answers with turns.
     if iteration < setting.first or form_of(setting, state) != USUAL or _is_tried(setting, state):
         return ""
     if setting.is_last(iteration) and not is_first:
@@ -94,7 +94,7 @@ def decide_form(state: State, iteration: int) -> list[FormDecided]:
 
 
 def favoured_form(iteration: int, usual: Mapping[str, bool], tried: Mapping[str, bool], *, rival: str) -> FormDecided:
-    """Return the form that the answers to the same questions in both forms favour."""
+    """Return the form that did better, by the answers to questions that were asked in both forms."""
     # A question that lacks one of the answers, because its call failed permanently, is not a pair.
     names = usual.keys() & tried.keys()
     won = sum(tried[name] and not usual[name] for name in names)
@@ -118,7 +118,7 @@ def _is_tried(setting: Setting, state: State) -> bool:
 
 
 def _is_corrected(state: State) -> bool:
-    """Return whether guidance wrote a correction in use that shows how its answer was reached."""
+    """Return whether a correction that guidance wrote, and that is in use, shows how its answer was reached."""
     slices = (state.memory.slice("failure", task_type) for task_type in state.memory.task_types())
     names = (name for rows in slices for name, kind in zip(rows.ids, rows.kinds, strict=True) if kind == CORRECTIONS)
     # What a client taught is of the same kind, but is not written in EVOLVE.

@@ -56,8 +56,8 @@ _Numbers = NDArray[np.float64]
 
 
 class _Words(dict[str, int]):
-    """The place of each word, by every token that stands for it; a new word gets the next place. Threads share it: what
-    is at a place exists before the place is known."""
+    """The position of each word, by every token that means it; a new word gets the next one. Threads share this: what a
+    position refers to exists before the position is known."""
 
     def __init__(self, buckets: int) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class _Words(dict[str, int]):
         self.rows: list[tuple[_Places, _Numbers]] = []
         """A word's own buckets, and how much it adds to each."""
         self.codes: list[tuple[bytes, int, list[int]]] = []
-        """A word's bytes, for its use as second of a pair, and its checksum and those of its octaves, for its use as
+        """A word's bytes, used when it is second in a pair; its checksum and those of its octaves, used when it is
         first."""
         self._places: dict[tuple[str, int | None], int] = {}
         self._growing = Lock()
@@ -119,7 +119,7 @@ def _weights(counts: Mapping[int, int]) -> _Numbers:
 
 
 def _signed(each: int, features: Sequence[int], buckets: int) -> tuple[_Places, _Numbers]:
-    """Return the buckets of features, given by their checksums, and what each adds: `each`, by its sign and count."""
+    """Return the bucket of each distinct feature (a checksum), and what it adds: `each`, by its sign and count."""
     counts = Counter(features)
     codes = np.fromiter(counts, dtype=np.int64, count=len(counts))
     return codes % buckets, np.where(codes & 0x8000_0000, each, -each) * _weights(counts)

@@ -2,7 +2,7 @@
 
 Rules
     - Everything is looked up by the ids in the plan, so the same plan gives the same sections; a skill's slots are read
-      from the state, which must be the one that the plan was made on.
+      from the state, which must be the one on which the plan was made.
     - A prompt that does not fit the model's context loses memories first, starting with the lowest-ranked.
 """
 

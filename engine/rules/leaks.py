@@ -89,7 +89,8 @@ class Guarded:
         return Guarded(split for split in self._committed if split.split != ANCHORS)
 
     def is_of_anchor(self, event: v.Event) -> bool:
-        """Return whether an event is the case of an anchor: of its phase, and about one by the commitment."""
+        """Return whether an event is an anchor's case: recorded in that phase, and about an anchor by the
+        commitment."""
         if not isinstance(event, v.MemoryAppended) or event.phase != OF_ANCHORS:
             return False
         return self._splits.get(question_hash(normalise(event.question))) == ANCHORS

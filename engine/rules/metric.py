@@ -7,9 +7,9 @@ Rules
     - Two metrics are candidates, in this order. Each replaces the current one, at first the cosine, if it is better.
     - A regression (rules/regression.py) ranks the cases of a type if it finds the right answer more often in the same
       folds. It also replaces a metric that is level, or better by chance (one-sided exact sign test, WORSE), since the
-      metric was chosen as the best by these very folds, which flatters it. Beside other types it must find more: the
-      metric knows a question's words from these, too, which no fold shows. It learns from all cases, and where it
-      ranks, none is left out: among many, one wrong case has little weight.
+      metric was chosen as the best by these very folds, which flatters it. If the run has other types, it must find
+      more: the metric also knows a question's words from those, which no fold shows. It learns from all cases, and
+      where it ranks, none is left out: among many, one wrong case has little weight.
     - Relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage: vectors, less the mean of
       all, are multiplied by the inverse square root of the scatter within answers plus a multiple of the identity.
       Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself
@@ -253,8 +253,8 @@ def _of_both_times(known: _Cases, is_old: NDArray[np.bool_]) -> tuple[FittedMetr
 def _regressions(
     known: _Cases, cases: Sequence[Placed], held: Sequence[NDArray[np.intp]], metrics: Mapping[str, Metric]
 ) -> dict[str, Regression]:
-    """Return the regressions that rank the cases of their task types. Each is compared in folds with the nearest cases
-    that were `held` before."""
+    """Return the regressions that rank the cases of their task types. Each is compared, in folds, with the nearest
+    cases that metrics alone find (`held`)."""
     chosen, words = dict[str, Regression](), words_of([case.question for case in cases])
     for name in {case.task_type: None for case in cases if not case.is_old and case.question}:
         # One case of each question: to leave out one of two would leave its answer there.
@@ -268,7 +268,7 @@ def _regressions(
             if answer is not None:  # where it expects nothing, it changes nothing
                 more, less = _shared(known.features[at], answer), _common(known, at, held[at])[0]
                 won, lost = won + (more > less), lost + (more < less)
-        # What no question of this type has asked yet, only a metric of all types may know; no fold shows that.
+        # Only a metric of all types may know words that no question of this type has used yet; no fold shows that.
         must_win = name not in metrics or len(own) < len(cases)
         if won > lost or not (must_win or sign_test(lost, won + lost) <= WORSE):
             chosen[name] = learned[0]
@@ -371,7 +371,7 @@ _Way = Callable[[_Cases], Metric | None]
 
 
 def _nearest(cases: _Cases, ways: Mapping[str, _Way], kept: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Return for each case the positions of the NEIGHBOURS nearest kept ones of its type in other folds, by its type's
+    """Return for each case the positions of the NEIGHBOURS nearest kept cases of its type in other folds, by its type's
     metric or by the cosine."""
     found, folds = [np.zeros(0, dtype=np.intp)] * len(cases.features), cases.folds
     for fold in np.unique(folds):

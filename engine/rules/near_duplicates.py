@@ -22,7 +22,7 @@ NEAR_DUPLICATE = 0.8  # least Jaccard similarity of the shingle sets of near-dup
 
 SHINGLE = 5
 _BARE, _WORD = re.compile(r"[^\W_](?:.*[^\W_])?"), re.compile(r"[^\W_](?:\S*[^\W_])?")
-"""From the first letter or digit to the last, in a text on one line and in each word."""
+"""What lies between the first and the last letter or digit: of a text on one line, and of each word."""
 COMMON_SHARE, FORM_SHARE = 0.5, 0.5
 """A shingle is common to a type if this share of its questions have it; the common ones are their form if they make up
 this share of a question, on average: below it, no two questions come near each other by form alone."""
@@ -60,7 +60,8 @@ def shingle_hash(shingle: str) -> bytes:
 
 
 class Nearest(NamedTuple):
-    """The question of which a text holds most (its place in the order of adding, -1 for none), and how much."""
+    """How much a text holds of the question nearest to it, and the place of that question in the order of adding (-1:
+    none)."""
 
     similarity: float
     place: int
@@ -126,9 +127,9 @@ def passage_similarity(run: Sequence[Piece], question: frozenset[Piece]) -> floa
     """Return the largest Jaccard similarity between a question's shingles and those of any passage of a text.
 
     A passage is nearer than c/d if d times its shared shingles less c times its others is more than c times the
-    question's. One pass finds the passage with most of that, if a shared shingle counts wherever it is and another only
-    where it is first, which is never too little. So c/d rises until no passage is nearer [Dinkelbach 1967]. Where
-    shingles repeat the pass may count too much: then passages are compared one by one.
+    question's. One pass finds the passage with the most of that, counting a shared shingle wherever it occurs and any
+    other only at its first place, which never counts too little. So c/d rises until no passage is nearer [Dinkelbach
+    1967]. Where shingles repeat the pass may count too much: then passages are compared one by one.
     """
     # Every passage worth a look begins and ends with a shingle of the question: another shingle at either end only adds
     # to the union.
@@ -190,8 +191,8 @@ def _one_by_one(run: Sequence[Piece], question: frozenset[Piece], places: Sequen
 
 class ExactIndex(Generic[Piece]):
     """Every question with its shingles, and a set at least one of which every near text must have. A text with four
-    fifths of a question's shingles has at least one of any set of a fifth and one more: the rarest are kept, so that
-    questions of one form are not compared because of the form.
+    fifths of a question's shingles has at least one of any set of a fifth of them and one more: the rarest are kept, so
+    that questions of one form are not compared because of the form.
     """
 
     def __init__(self) -> None:

@@ -41,7 +41,7 @@ _FORM = re.compile(r'"([^"<>]*)<(.*?)>([^"<>]*)"', re.DOTALL)
 
 
 class Prompt(NamedTuple):
-    """The messages of a call, and where `text`, the user's, has quotations; `turns` are a `Request`'s."""
+    """The messages of a call, and where `text`, the user's, has quotations; `turns` are as in a `Request`."""
 
     system: str
     text: str

@@ -1,7 +1,7 @@
 """Taking what was learned out of use and bringing it back: memories, recipes, patterns and tools alike, by their ids.
 
 Rules
-    - Nothing is deleted: quarantine and release are events with a reason and the name of whoever decided.
+    - Nothing is deleted: quarantine and release are events that say why, and who decided.
     - What is in quarantine stays there until it is released; what is released is in use again unless something newer
       replaced it, or it was pruned.
     - A proposal that no anchor can judge waits in quarantine for a review, and only a review can release it: if
@@ -19,7 +19,7 @@ from mage_es.projections.progress import PHASE_OF_PURPOSE
 
 QUARANTINED = "quarantined"
 OUT_OF_USE = (QUARANTINED, "waiting", "approved", "rejected")
-"""The statuses of what no model is given."""
+"""The statuses in which something is given to no model."""
 
 
 def curate(state: State, command: Curate) -> list[Draft]:
@@ -82,7 +82,7 @@ def _under_way(state: State) -> int:
 
 
 def status_of(state: State, name: str) -> str | None:
-    """Return active, superseded, pruned, failed or quarantined, or for a proposal waiting, approved or rejected; None
+    """Return active, superseded, pruned, failed or quarantined, or, for a proposal, waiting, approved or rejected; None
     if nothing has that id."""
     # Ids are hashes of contents, so each is of one kind only and the order here decides nothing.
     if status := state.memory.status_of(name):
@@ -98,7 +98,7 @@ def status_of(state: State, name: str) -> str | None:
 
 
 def reviewed(state: State, name: str, status: str) -> str:
-    """Return the status of a memory that has this one in the projection: a proposal's is what was decided on it."""
+    """Return a memory's status, given the one in the projection; for a proposal, return what was decided about it."""
     if (decided := state.traffic.verdict(name)) in ("waiting", "approved", "rejected"):
         # What was approved is in use while a publish tries it.
         return decided if status == QUARANTINED else "active"

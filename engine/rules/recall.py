@@ -8,8 +8,9 @@ Rules
       nearest: the answer is less reliable if they disagree. A question is recalled if the nearest case was right more
       often than the model on at least LEAST questions of the same agreement; if there are fewer, those of lesser
       agreement join them.
-    - Of two that are level the cheaper answers, but only if that is more than luck: the nearest case was right more
-      often than the commonest answer of all cases would be. Two of thirty each says nothing about either.
+    - If the two are level, the nearest case answers, as the cheaper one, but only if that is more than luck: the
+      nearest case was right more often than the commonest answer of all cases would be. If each has two of thirty
+      right, that says nothing about either.
     - So a recalled question costs nothing, and the record that allows it compares both on the same questions.
     - That record is of the model with cases. Where the bare prompt did better than these (rules/benefit.py), a question
       is recalled only if recalled anchors did better than the bare prompt.

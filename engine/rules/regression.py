@@ -1,4 +1,4 @@
-"""How right an answer is likely to be, from the words of a question: a ridge regression, learned from cases.
+"""How likely an answer is to be right, judged by the words of the question: a ridge regression, learned from cases.
 
 A metric (rules/metric.py) repeats what happened near by. Where each word speaks for an answer by itself, whatever else
 was said ("over 20 kg", "refund", "never again"), weighing all words of all cases finds more. Where answers follow from
@@ -9,8 +9,8 @@ Rules
       the words of their questions in BUCKETS (rules/hashing.py), whatever the embedder of the run. [Hoerl and Kennard
       1970] Parts that only one case has, or every case, are left out: they tell nothing.
     - Words count alike, or the more the fewer questions have them (inverse document frequency, Sparck Jones 1972): in
-      long texts the rare ones decide. That and the penalty, one of PENALTIES, are what gives the least squared error
-      over all cases, each left out once. [Allen 1974]
+      long texts the rare ones decide. This choice and the penalty, one of PENALTIES, are those with the least squared
+      error over all cases, each left out once. [Allen 1974]
     - The worth of an answer is the mean of what is expected of its parts, at least 0. Cases with the same answer are
       ranked by the cosine, the newest first among those equally near.
     - `nearest` (rules/retrieval.py) shows answers in proportion to their worth, by d'Hondt's rule for seats: the j-th
@@ -40,7 +40,7 @@ SEATS = 16
 TIE = 0.01
 """The weight of the cosine."""
 _HASHING = Hashing(BUCKETS)
-"""What it has cached of words is the same for all."""
+"""Shared by all, so that each word is cached once."""
 _Floats = NDArray[np.float64]
 
 
@@ -51,11 +51,11 @@ def words_of(questions: Sequence[str]) -> _Floats:
 
 class CaseAnswers(NamedTuple):
     """The answers of n cases in columns: `codes` [n] gives the number of each case's answer, of u different ones;
-    `parts` [f, u] is what each is worth for each of the f parts that are expected."""
+    `parts` [f, u] is how much each of the f expected parts adds to the worth of each answer."""
 
     codes: NDArray[np.intp]
     numbers: Mapping[frozenset[str], int]
-    """Of each answer, by its features, in order."""
+    """The number of each answer, by its features, in order."""
     parts: _Floats
 
     def are(self, *answers: frozenset[str]) -> NDArray[np.bool_]:
@@ -66,7 +66,7 @@ class CaseAnswers(NamedTuple):
         return found
 
     def worth(self, expected: _Floats) -> _Floats:
-        """Return what each of the u answers is worth, [..., u], if so much is expected of each part, [..., f]."""
+        """Return what each of the u answers is worth, [..., u], given what is expected of each part, [..., f]."""
         worth: _Floats = np.maximum(expected @ self.parts, 0.0)
         return worth
 
@@ -110,7 +110,7 @@ def answers_of(features: Iterable[frozenset[str]], parts: Sequence[str]) -> Case
 
 
 def likeliest(answers: CaseAnswers, worth: _Floats) -> Mapping[frozenset[str], float]:
-    """Return what the SEATS answers that are worth most are worth, as far as they are worth anything."""
+    """Return the worth of the SEATS answers with the highest worth, without those that are worth nothing."""
     known = [*answers.numbers]
     return {known[code]: float(worth[code]) for code in (-worth).argsort(kind="stable")[:SEATS] if worth[code] > 0}
 
@@ -132,7 +132,7 @@ def regression_of(
 
 
 def _scalings(words: _Floats) -> Iterator[tuple[_Floats, _Floats, _Floats]]:
-    """Yield how much each word may count, the words [n, BUCKETS] of that scale, and their products [n, n]."""
+    """Yield how much each word may count, the words [n, BUCKETS] at that scale, and their products [n, n]."""
     rarity = np.log((1 + len(words)) / (1 + np.count_nonzero(words, axis=0)))
     for scale in (np.ones(BUCKETS), rarity):
         scaled = words * scale

@@ -12,7 +12,7 @@ Rules
     - Among the nearest, cases that may have been solved by chance (`guess`, rules/new_memories.py) come last.
     - A question that was missed and later solved is shown once, by its correction.
     - If a metric (rules/metric.py) or a regression (rules/regression.py) was learned from the cases it ranks them.
-      Floors are always cosines: there, that of the nearest case lets all in.
+      Floors are always cosines: if that of the nearest case reaches the floor, all cases may be shown.
     - Where a metric may be learned, cases that are out of date (rules/drift.py) are never shown; nor are those that
       similar cases outvote, unless a regression ranks.
     - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own; nor is a type strategy that
@@ -57,7 +57,7 @@ from mage_es.projections.slices import Birth, Slice, computed_of
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
 _NEAR = 0.75  # share of its type's questions that a type strategy fits less well than those for which it is shown
-_PARTS = 1_024  # parts of a slice, of each of which only the nearest row may tell how near the best are
+_PARTS = 1_024  # parts of a slice; only the nearest row of each part is used to tell how near the best rows are
 _RELEVANCE = 0.5
 """Weight of relevance against novelty in maximal marginal relevance (Carbonell and Goldstein, 1998)."""
 
@@ -125,9 +125,9 @@ _NEAREST_FIRST = itemgetter(0, 1)
 
 
 class Pool:
-    """A slice, the cosine of each of its rows, the similarity by which they are ranked, and as row numbers, best first,
-    the type strategies that a query gets and, each looked up when it is asked for, the other rows that it may get:
-    `most` of those that are `eligible`, best first by any similarity."""
+    """A slice, the cosine of each of its rows, and the similarity by which they are ranked; also, as row numbers, best
+    first: the type strategies that a query gets, and the other rows that it may get. Of the latter, at most `most` are
+    looked up, one by one as needed; `eligible` yields them by any similarity."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Pool:
         most: int,
         answered: tuple[CaseAnswers, NDArray[np.float64]] | None = None,
     ) -> None:
-        """`answered`, if a regression ranks: the answers of the rows, and what each is worth."""
+        """`answered` is, if a regression ranks, the answers of the rows, and what each is worth."""
         self.rows, self.cosine, self.similarity, self.strategies = rows, cosine, similarity, strategies
         self.answered = answered
         self._eligible, self._found = eligible, list[int]()
@@ -166,7 +166,7 @@ class Pool:
         return next((float(self.cosine[row]) for row in rows if is_case(self.rows, row)), -1.0)
 
     def by_cosine(self, among: NDArray[np.intp]) -> Iterator[int]:
-        """Yield those of some rows that the query may get besides strategies, best first."""
+        """Yield the rows among these that the query may get besides strategies, best first."""
         return self._eligible(self.cosine, among)
 
     def ranked(self, rows: Iterable[int], by: Vector) -> Iterator[_Ranked]:
@@ -176,7 +176,7 @@ class Pool:
 NEAREST = "nearest"
 """The arm without quotas."""
 Find = Callable[[Pool, list[int], int], list[int]]
-"""Return of a pool, and of those of its nearest rows that may be shown, at most this many row numbers, best first."""
+"""Given a pool and its nearest rows that may be shown, return at most this many row numbers, best first."""
 
 
 class Candidates:
@@ -510,7 +510,7 @@ def _strategies(rows: Slice, similarity: Vector, query: Query, terms: Terms) -> 
 
 
 def _strategy_floors(rows: Slice) -> dict[int, float]:
-    """Return by row number of each type strategy the least cosine at which a query is near enough."""
+    """Return, by the row number of each type strategy, the least cosine at which a query is near enough."""
     strategies = [row for row, kind in enumerate(rows.kinds) if kind == "type_strategy"]
     cases = [row for row in range(len(rows.kinds)) if is_case(rows, row)] if strategies else []
     if not cases:
@@ -528,8 +528,8 @@ def _top(similarity: NDArray[Any], count: int) -> list[int]:
     """Return the `count` best rows (and all ties of the last), by descending similarity, newest first among equals."""
     rows = None
     if count < len(similarity):
-        # Of many rows the greatest of each of _PARTS parts come first: as many as are wanted reach the least of the
-        # best of these, and few others do. To partition all takes longer than to compare them.
+        # If there are many rows, first find the greatest in each of _PARTS parts: all wanted rows reach the least of
+        # the best of these, and few others do. Comparing all rows takes less time than partitioning them.
         size = len(similarity) // _PARTS
         most = similarity[: size * _PARTS].reshape(size, _PARTS).max(axis=0) if size and count < _PARTS else similarity
         rows = (similarity >= np.partition(most, -count)[-count]).nonzero()[0]

@@ -39,7 +39,7 @@ from mage_es.events.vocabulary import BundleTrimmed, QuestionPlanned, SearchAnsw
 from mage_es.projections.fold import State
 
 RECALL = "recall"
-"""The route without a call, beside the arms."""
+"""The route without a call, which is not an arm."""
 DIRECT, REASONED = "answer_direct", "answer_cot"
 AFTER_STEPS = "answer_after_steps_v1"
 AFTER_TOOL = "answer_after_tool_v1"
@@ -75,8 +75,8 @@ class Route:
         place: int = 0,
         demonstrations: Callable[[], Sequence[Demonstration]] = tuple,
     ) -> Course:
-        """Ask with a template, and return how the course ends by the reply; `place` counts the calls before the last
-        (0).
+        """Ask with a template, and return how the course ends, given the reply; `place` counts the calls before the
+        last (0).
 
         `sections` and `demonstrations` give what is shown of the current plan: they are called again after something
         was left out.

@@ -7,8 +7,8 @@ Rules
       of them, and looking early costs no error.
     - An anchor that was not asked keeps its verdict from the last accepted snapshot.
     - At the end of a run anchors may become cases themselves (rules/refit.py).
-    - What the anchors show of what was learned, against the bare prompt, is decided in each snapshot
-      (rules/benefit.py). For that, all anchors are asked in a run's last snapshot.
+    - Each snapshot decides what the anchors show about what was learned, against the bare prompt (rules/benefit.py).
+      For that, all anchors are asked in a run's last snapshot.
 """
 
 from collections.abc import Mapping, Sequence
@@ -120,7 +120,7 @@ def is_mastered(setting: Setting, state: State) -> bool:
 
 
 def measured_so_far(state: State, iteration: int) -> Mapping[str, bool]:
-    """Return whether each anchor is right that was asked in this iteration, or need not be, as it would see the same.
+    """Return whether each anchor is right that this iteration asked, or did not ask because it would see the same.
 
     One whose answer is undecided is left out.
     """

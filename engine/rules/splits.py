@@ -3,8 +3,8 @@
 Rules
     - No question text is in two splits, neither word for word (after normalising) nor nearly (some passage of it has
       five-word shingles like another's, Jaccard at least 0.8, apart from the form of a type's questions).
-    - If the data has its own test questions, they stay test questions: what would be in two splits is left out of
-      evolution first, then of the anchors, and is named.
+    - If the data has its own test questions, they stay test questions: a question that would be in two splits is left
+      out of evolution first, then of the anchors, and is reported.
     - If it has none, the test split is made here: near-duplicates go into one split together, and none is left out.
     - The form is found in the questions that are not the data's own test questions, and the run commits to it beside
       them.
@@ -188,7 +188,8 @@ def _together(
 
 
 def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[Sequence[Question]], Sequence[Repeat]]:
-    """Return the groups, with those on both sides reduced to what may have been learned from; and what was removed."""
+    """Return the groups, and what was removed: of a group on both sides, only what may have been learned from is
+    kept."""
     kept, repeats = list[Sequence[Question]](), list[Repeat]()
     for group in groups:
         known = [question for question in group if question.id in past.evolution]

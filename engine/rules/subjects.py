@@ -5,7 +5,7 @@ Rules
     - What the guidance tier replies is under the subjects of all questions that its brief shows, and what is written
       from its replies under theirs: a principle of three customers is lost with any of them.
     - What was merely shown alongside (retrieved memories, earlier principles) counts if it is repeated: a text is also
-      under each subject that it shares a distinctive word with, one that no other subject's questions have. Without
+      under each subject with which it shares a distinctive word, which no other subject's questions have. Without
       this limit every text would soon be under every subject, as memories come from replies to prompts with memories. A
       paraphrase without such a word, and a name that two subjects share, are not noticed.
     - Requests are marked in pieces: a quotation is under the subjects of what it quotes, the system message, which

@@ -5,8 +5,8 @@ Rules
       questions, and sees with each the types from earlier ones. Which type a question has follows
       from these and its text alone (run/task_typing.py), and is on record with its plan.
     - Every `refresh_gap` iterations a type without a fresh question since goes out of use. So does a type most of whose
-      questions are as near to one other type, if answers do not tell the two apart; the other type's retrieval then
-      finds its memories.
+      questions are just as near to one other type, if answers do not tell the two apart; the other type's retrieval
+      then finds its memories.
     - A benchmark's own types are never revised.
 """
 

@@ -4,7 +4,7 @@ Rules
     - An anchor that was asked was measured. So was one whose prompt is what it was when last asked, since the same
       request has the same answer (agents/learner.py): its verdict is carried, and it was not even planned.
     - One that was planned and then carried was not: the guard had seen enough of the others (rules/snapshot.py). The
-      verdict that it keeps for the guard says nothing of this state, so no result of an iteration counts it.
+      verdict that it keeps for the guard says nothing about this state, so no result of an iteration counts it.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
 
 Unmeasured = Mapping[int, Mapping[str, bool]]
-"""By iteration the anchors that it did not measure, with the older verdicts that they keep."""
+"""By iteration, the anchors that it did not measure, with the older verdicts that they keep."""
 
 _PLANNED: Reads = {QuestionPlanned: ("question_id", "purpose")}
 

@@ -1,9 +1,10 @@
 """What it takes to ask models: calls, tokens, minutes and dollars, known before any is asked.
 
 Rules
-    - By what is on record wherever there is something like it: a question takes every call that it took, the second
-      for a reply that was cut, repairs, and the judge's. Else by the length of the prompts and of a usual reply.
-    - A price is what to expect, not the most. Limits (`--max-usd`, `--max-calls`) hold whatever it says.
+    - A price is judged by the record, wherever that has something similar: a question takes every call that it took
+      before, the second for a reply that was cut, repairs, and the judge's. Else by the length of the prompts and of a
+      usual reply.
+    - A price is an expectation, not a maximum. Limits (`--max-usd`, `--max-calls`) hold whatever it says.
     - A whole run is rehearsed instead (`estimate` of the wing providers), unless it continues another.
 """
 
@@ -47,7 +48,7 @@ class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Like(NamedTuple):
-    """So many prompts that will each take the mean of some that were `asked` in the run of a log."""
+    """A number of prompts, each of which will take the mean of some that were `asked` in a run."""
 
     reader: LogReader
     questions: int
@@ -55,7 +56,7 @@ class Like(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """What a model took, and how often as much is to be expected."""
+    """What a model took, and how many times as much to expect."""
 
     model: str
     use: Usage
@@ -82,8 +83,8 @@ def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice |
 
 
 def price_again(wanted: Sequence[Like], prices: Prices, *, execution: str | None = None) -> AskingPrice:
-    """Return what some prompts will cost; `execution` names the model that will answer, at whose rate, if it is another
-    one than the run's."""
+    """Return what some prompts will cost; `execution` names the model that will answer, and so the rate, if it is not
+    the run's own."""
     taken = [each for like in wanted for each in _taken_like(like, execution)]
     model = execution or first_event(wanted[0].reader).execution_model
     return _summed(model, sum(like.questions for like in wanted), taken, prices)
@@ -115,8 +116,8 @@ def _taken_like(like: Like, execution: str | None) -> Iterator[_Taken]:
 def price_of(
     model: str, requests: Sequence[Request], prices: Prices, *, reply: int, like: Sequence[Sequence[ModelCalled]] = ()
 ) -> AskingPrice:
-    """Return what some requests will cost if each takes the mean of those `like` it, each with the calls that it took;
-    without any, if replies have so many tokens besides what their model is told to think."""
+    """Return what some requests will cost, each at the mean of those `like` it, which are given as the calls that they
+    took. Without any, a reply is taken to have `reply` tokens, besides what its model is told to think."""
     if like:
         taken = [_Taken(model, _use_of(call), len(requests) / len(like)) for calls in like for call in calls]
     else:
@@ -128,7 +129,7 @@ def price_of(
 
 
 def thought(model: str) -> int:
-    """Return how many tokens a model is told by its spec to think before a reply."""
+    """Return how many tokens a model's spec tells it to think before a reply."""
     try:
         thinking = parse_spec(model).thinking()
     except UsageError:  # a model passed as an object

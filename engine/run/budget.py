@@ -167,7 +167,7 @@ class Budget:
             )
 
     def _is_short(self, most: float) -> bool:
-        """Return whether a call that may cost this much no longer fits with what is spent and held."""
+        """Return whether the limit, less what is spent and held, is too little for a call that may cost this much."""
         max_usd = self._limits.max_usd
         return max_usd > 0 and self._usd + self._held + most > max_usd
 

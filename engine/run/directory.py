@@ -252,7 +252,7 @@ def is_run(path: Path) -> bool:
 
 
 def other_than_run(path: Path) -> str:
-    """Return what a folder is instead of a run's, and what to do with it; "" for a run, intact or not."""
+    """Return what a folder holds instead of a run, and what to do with it; "" for a run, intact or not."""
     here, name = path.resolve(), _log_name(path)
     if (here / "log" / "head").is_dir():
         return f"a backup: `mage-es restore {path} NAME` makes a run of it again."

@@ -163,7 +163,8 @@ def repair_that_cut(number: int, reader: LogReader) -> int:
 
 
 def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam:
-    """Return the exam in a log: one that the run's log records as `told`, or a baseline's own. Raises `LogDamaged`."""
+    """Return the exam in a log: `told` is the record of it in the run's log, None for a baseline's own. Raises
+    `LogDamaged`."""
     from mage_es.engine.run.frames import frames
 
     found = frames(reader, _READS)
@@ -198,8 +199,8 @@ def readable(run: Run, records: Iterable[ExamRecord]) -> Iterator[tuple[ExamReco
 
 
 def recalled_in(reader: LogReader, purposes: Collection[str] = ("exam",)) -> list[str]:
-    """Return the questions of a log that were answered by the nearest cases, once for each time: no model is to be
-    credited with them."""
+    """Return the questions of a log that were answered by the nearest cases, once for each time; no model gets credit
+    for them."""
     plans = (event for _, event in reader.events({v.QuestionPlanned: ("question_id", "purpose", "routing_arm")}))
     return [
         plan.question_id

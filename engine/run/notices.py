@@ -17,8 +17,8 @@ _DEFAULT = Config(benchmark="").held_out
 
 
 def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool = True) -> tuple[str, ...]:
-    """Return a sentence for each split that is smaller than requested. By default all questions that can be are held
-    out.
+    """Return a sentence for each split that is smaller than requested. By default as many questions as possible are
+    held out.
 
     Missing anchors matter only to the guard, and a baseline has no guard.
     """

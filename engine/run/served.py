@@ -32,7 +32,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     record_texts: bool = False
     """Record questions and replies, not only their hashes."""
     min_similarity: float | Literal["auto"] = "auto"
-    """No memories if even the nearest is farther: auto measures what is usual among the run's own, 0 is off."""
+    """Give no memories if even the nearest is farther than this: auto measures the run's own questions, 0 is off."""
     only_types: str = ""
     """Only questions of these task types get memories; all unless some are named."""
     max_note_tokens: Amount = 0

@@ -39,7 +39,7 @@ win."""
 _FEWEST = 3
 _KNOWN = 4_096
 """Most known questions to compare, drawn by the hashes of their ids: each question waits for them. With all 29,000 of
-stbench 1.7 more of 100 predictions are right, with all of gsm8k 0.5 and of wordmath 0.1."""
+stbench, 1.7 more of 100 predictions are right, with all of gsm8k 0.5, of wordmath 0.1."""
 SHAPE_WEIGHT = 4
 """The weight of a cosine of one. A difference of twice as many numbers, words or sentences weighs one, of four times as
 many four."""

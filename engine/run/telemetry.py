@@ -41,8 +41,8 @@ class Outbox(Protocol):
         *,
         row: Callable[[str], MemoryRow],
     ) -> None:
-        """Send the spans of a finished request to a served run, answered by an upstream at an address; one that is not
-        on record has no `opened`. `row` returns a memory that it was shown."""
+        """Send the spans of a finished request to a served run, answered by an upstream at an address; a request that
+        is not on record has no `opened`. `row` returns a memory that it was shown."""
 
     def feedback(self, run: str, said: FeedbackGiven, at_us: int) -> None:
         """Send a client's feedback on an inference."""
@@ -61,7 +61,7 @@ def sending_to(telemetry: Telemetry, say: Callable[[str], None], *, run: str = "
 
 @contextmanager
 def followed_by(telemetry: Telemetry | None, run: Run, say: Callable[[str], None], *, of: str = "") -> Iterator[None]:
-    """Send what a run records within the block, as data `of` another run if it is part of that. Raises
+    """Send what a run records within the block; as data `of` another run, if it is a part of that one. Raises
     `PrerequisiteError` without the extra."""
     if telemetry is None:
         yield

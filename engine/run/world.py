@@ -84,7 +84,7 @@ class World(NamedTuple):
         vectors: Vectors | None = None,
     ) -> list[Asked]:
         """Return questions about to be asked on a state, with the vectors needed to choose their bundles. `vectors` are
-        those of the questions' texts, if known; an episode has more than that."""
+        those of the questions' texts, if known; an episode's text is more than its question."""
         openings: dict[str, Opening] = {}
         if is_sequential(self.benchmark):
             openings = {question.id: opening_of(self.benchmark, question) for question in questions}

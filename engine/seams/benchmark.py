@@ -42,7 +42,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     gave the right answer (`by`). `stub` is the end of a question that stops where its answer belongs, omitted if the
     learner should reason first; `titles` are those of the context's paragraphs, if any. `subject` is the person or
     customer whose texts these are, "" for none: they are encrypted and can be erased. `family` names a group of
-    phrasings, where known; the exam reports families that evolution never shows separately.
+    phrasings, where known; the exam reports separately on families that evolution never shows.
     """
 
     id: str

@@ -2,7 +2,7 @@
 
 kind         HTTP status           what it is                                        what follows
 timeout                            no whole reply in time, even if part of it came   retried
-connection                         refused, reset, or closed within the reply        retried
+connection                         refused, reset, or closed in mid-reply            retried
 busy         408 409 425 429 529   too many requests, or the provider is overloaded  retried, fewer calls at once
 server       500 and above         the provider failed                               retried
 malformed                          the reply is not what the protocol says           retried

@@ -88,7 +88,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     `text` may be empty. `stop_reason` is `end`, `length` (cut by a limit), `loop` (cut by a limit while it repeated
     itself), `refused`, or the provider's own word.
     `input_tokens` include those read from a cache (`cached_tokens`) and those written to one; `output_tokens` include
-    `thinking_tokens`. `served_by` is the provider's name of the model that replied, "" if it gives none or the one
+    `thinking_tokens`. `served_by` is the provider's name for the model that replied, "" if it gives none or the one
     asked for.
     """
 

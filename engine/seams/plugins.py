@@ -25,7 +25,7 @@ Rules
     - A run stores a benchmark's questions when it begins, and later sessions take them from there. A benchmark that is
       a function is opened again by each, since it may have more than questions; one with `reopen` is not.
     - Our own parts cannot be replaced: their names take precedence.
-    - What the rules must know of a benchmark's kind is an attribute of it (`Traits` in engine/seams/benchmark.py).
+    - What the rules must know about a kind of benchmark is an attribute of it (`Traits` in engine/seams/benchmark.py).
     - An embedder whose calls cost something has a `meter` too (engine/seams/metering.py); any other costs nothing. A
       `Server` of vectors gets one.
     - A model or an embedder with an attribute `OPTIONS` takes only these; without it, it checks its own.

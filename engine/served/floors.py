@@ -9,7 +9,7 @@ Rules
     - The right cosine depends on the embedder and the kind of task. So questions of the run's own memories are wrapped
       in other words, and the floor lets 95 of 100 of them find a memory of another question. They are measured wrapped
       because questions of one template are so near to each other that a mere "Thanks!" would put one out of reach.
-    - If everyday questions, also in the template that the memories share, are all farther than that, the floor is
+    - If everyday questions, even in the template that the memories share, are all farther than that, the floor is
       halfway between: nothing is known about future traffic, so both sides get the same margin.
     - A task type with too few memories uses the floor of all types together, and a run with too few has none.
 """
@@ -97,7 +97,7 @@ def _template(texts: Sequence[str]) -> tuple[str, str]:
 
 
 class SampledCase(NamedTuple):
-    """A memory of a case, by what finds it."""
+    """What a question is compared with to find a memory of a case."""
 
     question_id: str
     question: str

@@ -311,8 +311,8 @@ def freeze(
 
 
 def in_use_now(run: Run, reader: LogReader, until: int) -> State:
-    """Return the state after event `until`, without what was taken out of use since: that is shown no more, and teaches
-    no more what is near. What was in quarantine by then stays there, even if it was released since."""
+    """Return the state after event `until`, without what was taken out of use since: that is no longer shown, and no
+    longer teaches what is near. What was in quarantine by then stays there, even if it was released since."""
     state = state_of(run, reader, until=until)
     decided = reader.of(MemoryQuarantined, MemoryReleased, since=until + 1)
     for event in {event.memory_id: event for event in decided}.values():

@@ -7,7 +7,8 @@ Rules
       (rules/ingredients.py), without skill, instruction or answer format: the client's own prompt says how to work and
       reply. So the replies of cases are the right answers, after their reasoning if the run reasons, without the run's
       own mark.
-    - They follow from the state at the marker and from the memories' ids. So `verify` renders it again from the log.
+    - They follow from the state at the marker and from the memories' ids. So `verify` can render them again from the
+      log.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -62,7 +62,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     curates: bool = False
     """Whether it may take memories of its run out of use and bring them back."""
     views: bool = False
-    """Whether it may look, in `mage-es view`, at its run and at the one that serves it or, if it names none, at all."""
+    """Whether it may look, in `mage-es view`, at its run and at the one that serves it or, if it names no run, at all
+    runs."""
     rate: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0
     """Requests to the upstream per minute; 0 for no limit."""
     paths: tuple[_Path, ...] = PATHS

@@ -43,14 +43,14 @@ def store_questions(run: Run, log: Log, world: World) -> OpenRun:
 
 def begin_at_once(run: Run, log: Log, world: World, parent: Parent, *, is_all: bool = False) -> State:
     """Record the beginning of a run that needs no calls to be usable, all of it or nothing, and return the state. If
-    that `is_all`, it also finishes the run."""
+    the run has no more than that (`is_all`), also finish it."""
     state, drafts = fold(LogReader(run.log_path)), list[Draft]()
     for command in _at_once(run, log, world._replace(parent=parent), state, is_all=is_all):
         decided = decide(world.setting, state, command)
         drafts += decided
         for draft in decided:
             state.apply(draft.event)
-    # In one batch with the rest, unlike other runs' own close, so that no crash leaves the run without its marker.
+    # In one batch with the rest, unlike the close of other runs, so that no crash leaves the run without its marker.
     state.seq = log.append(drafts).seqs[-1]
     write_snapshot(run.snapshots_path, state, chain=log.head.chain)
     return state

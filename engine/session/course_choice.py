@@ -1,4 +1,4 @@
-"""Which course a planned question takes: the Learner's, an episode's, or a rival's, as the wing study asks it."""
+"""Which course a planned question takes: the Learner's, an episode's, or that of a rival in the wing study."""
 
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.courses import Course
@@ -55,7 +55,7 @@ def playing(world: World, state: State, benchmark: SequentialBenchmark) -> Episo
 
 
 def is_rivals(state: State, planned: QuestionPlanned) -> bool:
-    """Return whether a plan belongs to a baseline or a method, whose name is in the place of the routing arm."""
+    """Return whether a plan belongs to a baseline or a method, whose name stands in place of the routing arm."""
     return state.progress.baseline is not None or planned.routing_arm not in (RECALL, *ROUTING_ARMS)
 
 

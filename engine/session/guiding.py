@@ -43,7 +43,7 @@ class Guidance:
     async def guide(self, call: TypedCall, reply: type[Reply]) -> tuple[Reply | None, str]:
         """Return the guidance tier's typed reply (None if the call failed or no reply was readable) and its fact id.
 
-        Raises `PrerequisiteError` once a new run cannot read several replies in a row; a resumed one warns of it.
+        Raises `PrerequisiteError` once a new run cannot read several replies in a row; a resumed one warns about it.
         """
         self._reporter.check_stop()
         client = self._clients.by_tier().get("guidance")

@@ -7,8 +7,8 @@ Rules
     - A reply cut at its limit is wrong, whatever it says so far, and no judge is asked: the model had not settled on an
       answer.
     - A reply without a score in [0, 1] and a reason (in the strict form: without yes or no) is rejected, and the judge
-      is asked again at most twice. Without a usable reply, or a judge, or if it refuses for good, the rule's verdict is
-      final; an undecided answer then stays undecided.
+      is asked again at most twice. Without a usable reply, or a judge, or if the judge refuses permanently, the rule's
+      verdict is final; an undecided answer then stays undecided.
     - A scorer that runs in a process of its own is asked by a move, for which no other course waits.
     - A judge's calls are moves of the question's course: durable before anything follows from them, found again by a
       resumed run, and counted in a tier of their own. A judge is not guidance, so an exam may have one.

@@ -82,6 +82,6 @@ class Recorder:
     def connect_meter(self) -> None:
         """Record what the embedder's meter has kept so far, and everything from now on, if there is a first event."""
         if self._connect and self.state.seq:
-            # Cleared first: connecting records what was kept, and that commit gets back here.
+            # Cleared first: connecting records what was kept, and that commit leads back here.
             connect, self._connect = self._connect, None
             connect()

@@ -61,7 +61,8 @@ class MemoryList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def memories(run: Run, *, at: str) -> MemoryList:
-    """Return everything that a run has learned by a marker, in order of birth. Raises `UsageError` for the marker."""
+    """Return everything that a run has learned up to a marker, in order of birth. Raises `UsageError` for the
+    marker."""
     reader, state = _folded(run, at)
     by = deciders(reader, until=state.seq)
     items = sorted(items_of(state), key=lambda item: (item.iteration, item.kind, item.memory_id))
@@ -157,8 +158,8 @@ def decided(
 
 
 def _folded(run: Run, at: str, *names: str) -> tuple[LogReader, State]:
-    """Return the log and the state at a marker. Raises `UsageError` for the marker, and for a name of what was not
-    learned but proposed, or refused."""
+    """Return the log and the state at a marker. Raises `UsageError` for the marker, and for the name of something that
+    was only proposed, or refused."""
     reader = LogReader(run.log_path)
     state = state_of(run, reader, until=reader.resolve(at))
     known = ids_of(state) if names else ()

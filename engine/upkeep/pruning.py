@@ -4,11 +4,11 @@ Rules
     - One test for each memory, chosen by how many answers there are, not by what they say: the sign test of its pairs
       if there are `LEAST_PAIRS`, else Fisher's exact test of its coin if both sides have `live_gain.LEAST`. An
       association proves nothing.
-    - A memory with fewer of both is left alone, and is not among those that the correction is for.
+    - A memory with fewer of both is left alone, and the correction does not count it.
     - Holm's correction over all that were looked at [Holm 1979], two-sided at 5 %: at most one such list in twenty has
-      anything that does nothing. It holds whatever depends on what, unlike that of Benjamini and Hochberg: memories of
-      one prompt share its answer.
-    - It corrects for many memories, not for many looks: whoever measures more and looks again gets another chance.
+      anything that does nothing. It holds under any dependence, unlike that of Benjamini and Hochberg: memories of one
+      prompt share its answer.
+    - It corrects for many memories, not for many looks: measuring more and looking again is another chance.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ LEVEL = 0.05
 
 
 def proved_harmful(looked_at: Mapping[str, tuple[float, float]]) -> dict[str, float]:
-    """Return the harmful ones among all tested memories, given by id with the points of the number chosen and its
-    two-sided p: p after the correction by id, the most certain first."""
+    """Return the p after correction of each harmful memory, by id, the most certain first. All tested memories are
+    given by id, each with the points of the number chosen and its two-sided p."""
     corrected, found = 0.0, dict[str, float]()
     for place, name in enumerate(sorted(looked_at, key=lambda name: (looked_at[name][1], name))):
         points, p = looked_at[name]

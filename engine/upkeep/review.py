@@ -57,8 +57,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """What a publish, a person or the leak guard refused, and why. Of what the leak guard refused no text is on record,
-    so it has no `question`; without a `key`, the run itself would have learned it."""
+    """What a publish, a person or the leak guard refused, and why. No text that the leak guard refused is on record, so
+    it has no `question`; without a `key`, the run itself would have learned it."""
 
     memory_id: str
     key: str
@@ -68,7 +68,7 @@ class RefusedProposal(msgspec.Struct, frozen=True, kw_only=True):
 
 class ReviewReport(msgspec.Struct, frozen=True, kw_only=True):
     """What waits for a person in a served run, oldest first; `untried` are proposals that no publish has tried,
-    `refused` those that are out for good."""
+    `refused` those that will never be used."""
 
     run_id: str
     proposals: tuple[Waiting, ...]
@@ -99,7 +99,7 @@ def review(run: Run | Path | str) -> ReviewReport:
 
 
 def refused(reader: LogReader, *, until: int | None = None) -> list[RefusedProposal]:
-    """Return what is out for good, in the order in which it was decided, up to event `until`."""
+    """Return what will never be used, in the order in which that was decided, up to event `until`."""
     proposed = {each.memory_id: each for each in reader.of(v.MemoryProposed, until=until)}
     found, key = dict[str, RefusedProposal](), ""
     for event in reader.of(v.FeedbackGiven, v.MemoryRefused, v.ProposalSettled, v.ProposalReviewed, until=until):

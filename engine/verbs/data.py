@@ -14,8 +14,8 @@ from mage_es.engine.verbs.preflight import given_away
 
 
 class RoleRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A role that a column of own tasks can have: the column that has it, or "", and then `why` if a column would have
-    it by its name."""
+    """A role that a column of own tasks can have, and the column that has it, or "". If a column has the name but not
+    the role, `why` says why."""
 
     role: str
     column: str

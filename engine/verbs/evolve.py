@@ -96,7 +96,7 @@ def evolve_price(config: Config, *, from_run: Run | Path | str, prices: Prices |
     not closed an iteration of its own. No model is called. Raises `UsageError` for a run without events."""
     reader = LogReader(as_run(from_run).log_path)
     first_event(reader)
-    while is_served(reader) and reader.past:  # to publish takes anchors only
+    while is_served(reader) and reader.past:  # publishing asks anchors only
         reader = reader.past.reader
     return price_on(reader, config, prices or Prices())
 

@@ -66,10 +66,9 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     `before` compares with the same model's exam of the start. Each is None if there is no such exam. `repeated`: this
     exam was already complete, and no call was made.
 
-    `benefit` has by task type how the anchors were answered with what was learned and with the bare prompt, and what is
-    served; the last is for all types; () if nothing was tested; `stale` of its pairs have
-    an answer of an older state. `form` is what a trial of the form of prompts showed;
-    None without one.
+    `benefit` says by task type how the anchors were answered with what was learned and with the bare prompt, and what
+    is served; the last is for all types; () if nothing was tested; `stale` of its pairs have an answer of an older
+    state. `form` is what a trial of the form of prompts showed; None without one.
     """
 
     run_id: str

@@ -10,10 +10,9 @@ class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One iteration of a run. The first is the start, -1 or a parent's last, which has only an anchor result.
 
     The totals count every question that was asked: `unanswered` ones, whose call failed permanently, are wrong; only
-    `undecided` ones, neither right nor wrong, are left out. Of the anchors only those count that were measured on this
-    iteration's state: asked, or with the prompt of when they were last asked. `anchors_unmeasured` are the others,
-    which the guard did not need. The scores are means of episodes, as fractions, and None if the questions are not
-    episodes.
+    `undecided` ones, neither right nor wrong, are left out. Only anchors that were measured on this iteration's state
+    count: those asked, or with the same prompt as when they were last asked. `anchors_unmeasured` are the others, which
+    the guard did not need. The scores are means of episodes, as fractions, and None if the questions are not episodes.
     """
 
     iteration: int
@@ -152,14 +151,14 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     A `baseline` has its name here and its (right, asked) questions; other runs have "". `measure` is how results are
     measured: accuracy, or the mean score of episodes. `shortfalls` lists the splits with fewer questions than
     requested. `served` counts the calls of a model by the names that its provider reports, for models that answered
-    under another name. `benefit` has by task type how the anchors were answered with what was learned and with the bare
-    prompt, and what is served; the last is for all types; () if nothing was tested;
-    `stale` of its pairs have an answer of an older state. `anchor_share` is the
-    share of the execution calls that measured what was learned: anchors, with it and bare and in another form, and
-    questions asked once more for the gate. `unguided` is None if the guidance tier fulfilled every request.
-    `teacher_sees` is what that tier was shown of each question: `errors`, `answers` or `solutions`. `recalled` of the
-    answers that measured came from the nearest cases, without a call; questions to learn from always go to the model.
-    `repeating` are the iterations in which every question had been asked before.
+    under another name. `benefit` says by task type how the anchors were answered with what was learned and with the
+    bare prompt, and what is served; the last is for all types; () if nothing was tested; `stale` of its pairs have an
+    answer of an older state. `anchor_share` is the share of the execution calls that measured what was learned:
+    anchors, with it and bare and in another form, and questions asked once more for the gate. `unguided` is None if the
+    guidance tier fulfilled every request. `teacher_sees` is what that tier was shown of each question: `errors`,
+    `answers` or `solutions`. `recalled` of these answers came from the nearest cases, without a call;
+    questions to learn from always go to the model. `repeating` are the iterations in which every question had been
+    asked before.
 
     As text it is a line or two: what the run is, how far it is, and how much was right in its last iteration and exam.
     """

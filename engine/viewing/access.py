@@ -59,8 +59,8 @@ class Visitor(NamedTuple):
 
 
 class Access:
-    """The way in by the keys of a file or, without one, by `link("")`. `say` is told when a changed file of keys cannot
-    be used.
+    """The way in by the keys of a file or, without one, by `link("")`. `say` gets a line when a changed file of keys
+    cannot be used.
 
     Raises `UsageError` for a file that is not valid, or has no key that `views`.
     """
@@ -74,7 +74,7 @@ class Access:
 
     @property
     def secret_file(self) -> Path | None:
-        """Where the secret is that signs links and logins; to delete it ends them all."""
+        """Where the secret is that signs links and logins; deleting it ends them all."""
         return _beside(self._file) if self._file else None
 
     @property
@@ -136,7 +136,7 @@ class Access:
         return hmac.compare_digest(mac.encode(), self._mac(kind, text).encode())
 
     def _opened(self, kind: str, word: str) -> _Pass:
-        """Return what was signed. Raises `Refused` for another text than that, and one that has expired."""
+        """Return what was signed. Raises `Refused` for a text that was not signed here, or has expired."""
         if not self._is_signed(kind, word):
             raise Refused(403, _ENDED)
         text = word.partition(".")[0]

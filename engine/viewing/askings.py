@@ -72,7 +72,8 @@ class _Decision(NamedTuple):
 
 class Askings:
     """Tables of what was asked. `ended` has the event, in its own log, that settled an asking (0 for none), `uses` the
-    prompts that showed a memory; `episodes` counts those that ended. The tables are there once all logs were taken."""
+    prompts that showed a memory; `episodes` counts those that ended. The tables are there once all logs have been taken
+    in."""
 
     reads: ClassVar[Reads] = union((
         AskedFacts.reads,
@@ -210,8 +211,8 @@ class Askings:
             self._decide(*decision)
 
     def _carried_from(self, event: v.AnswerCarried) -> tuple[int, int]:
-        """Return the iteration whose verdict on an anchor was carried if the anchor was planned, and if it was not even
-        that: of the last accepted snapshot, or of the one for which it was last asked."""
+        """Return the iterations whose verdict an anchor keeps: if it was planned, that of the last accepted snapshot;
+        if it was not, the one for which it was last asked."""
         if (at := self._accepted.get(event.iteration)) is None:
             accepted = (k for k in self._state.scores.accepted() if k != event.iteration)
             at = self._accepted[event.iteration] = max(accepted, default=-(1 << 31))
@@ -228,7 +229,7 @@ class Askings:
         rows = asking[settles]
         judged, score = np.full((2, len(first)), _NONE)
         ended, verdict = np.zeros((2, len(first)), np.int64)
-        # Of several to one asking the last one wins.
+        # If an asking has several verdicts, the last one wins.
         judged[rows] = shown[settles]
         score[rows] = np.where(is_judged(facts), facts["score_micro"], _NONE)[settles]
         ended[rows], verdict[rows] = facts["seq"][settles], facts["verdict"][settles]
@@ -268,8 +269,8 @@ class Askings:
         self._decided = set(zip(first["iteration"][decided].tolist(), questions[decided].tolist(), strict=True))
 
     def _carried(self, facts: NDArray[Any], first: NDArray[Any], rows: Ints, carried: NDArray[np.int8]) -> Ints:
-        """Return of each asking the one whose verdict it has, if that was carried: the last one if the carried one was
-        not even planned, or else that of the last accepted snapshot."""
+        """Return for each carried asking the one whose verdict it keeps: that of the last accepted snapshot if the
+        carried one was planned, or else the last one."""
         found = np.full(len(first), _NONE)
         anchors = np.flatnonzero((first["log"] == 0) & (first["purpose"] == self._asked.words.get("anchor", -1)))
         keys = _key(first["iteration"][anchors], first["question"][anchors])
@@ -298,7 +299,7 @@ class Askings:
             return one[same], next_[same]
 
         before, after = pairs(settles)
-        apart = asking[before] != asking[after]  # an asking that was settled twice holds on
+        apart = asking[before] != asking[after]  # an asking that was settled twice does not end in between
         ends[asking[before[apart]]] = shown[after[apart]]
         verdict, is_asked = facts["verdict"], facts["kind"] == SETTLED
         answered = is_asked & (verdict != UNDECIDED)

@@ -61,7 +61,7 @@ _HEADER = ("iteration", "phase", "ts_us", "causation", "correlation", "ordinal",
 
 
 def script(name: str, data: Any) -> bytes:
-    """Return the file of a chunk: one call, which works from any address, also `file://`."""
+    """Return the file of a chunk: one call, which works from any address, even `file://`."""
     # gzip without a time, so that equal data are equal bytes.
     press = zlib.compressobj(_LEVEL, wbits=31)
     pressed = press.compress(msgspec.json.encode(data, enc_hook=str)) + press.flush()
@@ -135,8 +135,8 @@ class Viewed:
         return hashlib.sha256(repr(heads).encode()).hexdigest()[:16]
 
     def _beside(self) -> Mapping[str, int | str]:
-        """Return how many events the logs of the exams have, and that of what was asked again, or why that is unknown,
-        by their names."""
+        """Return, by their names, how many events the logs of the exams and of what was asked again have, or why that
+        is unknown."""
         found = dict[str, int | str]()
         for part in (*self.run.exams(), self.run.reasked):
             try:

@@ -37,7 +37,7 @@ class _Column(Sequence[Any]):
 
 
 class Numbers(_Column):
-    """Integers, or None; one of the array's own kind, of which the least means None."""
+    """Integers or None, in an array of one kind, whose least value means None."""
 
     def __init__(self, values: array[int] | Integers | None = None) -> None:
         self._values: Any = array("q") if values is None else values
@@ -69,7 +69,7 @@ class Numbers(_Column):
 
 
 class Codes(_Column):
-    """Values of which few differ, each kept once."""
+    """Values with many repeats, each kept once."""
 
     def __init__(self, codes: Integers | None = None, of: Iterable[Hashable] = ()) -> None:
         self._codes: Any = array("i") if codes is None else codes
@@ -95,7 +95,7 @@ class Codes(_Column):
         return self._of[self._codes[row]]
 
     def among(self, *values: Hashable) -> NDArray[np.bool_]:
-        """Return of each row whether it has one of these values."""
+        """Return for each row whether it has one of these values."""
         return np.isin(np.asarray(self._codes), [place for value, place in self._places.items() if value in values])
 
     def _place(self, value: Hashable) -> int:
@@ -129,7 +129,7 @@ class PackedTexts(_Column):
 
 
 class Borrowed(_Column):
-    """Texts that mostly are those of another column: each is a text of its own, or a row there, with a prefix."""
+    """Texts that mostly repeat another column: each is a text of its own, or a row there, with a prefix."""
 
     def __init__(self, of: Sequence[str], prefix: str = "") -> None:
         self._of, self._prefix, self._own, self._rows = of, prefix, list[str](), array("q")
@@ -155,7 +155,7 @@ class Borrowed(_Column):
 
 
 class Made(_Column):
-    """Values that are made of a range of rows when they are asked for."""
+    """Values that are computed for a range of rows when they are asked for."""
 
     def __init__(self, rows: int, make: Callable[[int, int], list[Any]]) -> None:
         self._rows, self._make = rows, make

@@ -46,7 +46,8 @@ def words_chunk(words: Mapping[str, str]) -> bytes:
 
 
 def export(runs: Iterable[Viewed], to: Path, *, words: Mapping[str, str] | None = None) -> ViewReport:
-    """Write runs to a new or empty folder, or to a new file whose name ends with `.html`; `words` are explained there.
+    """Write runs to a new or empty folder, or to a new file whose name ends with `.html`; `words` are the terms that
+    the page explains.
 
     Raises `UsageError` if something is already there, or if one file would be too large for a browser.
     """

@@ -1,4 +1,4 @@
-"""What a page knows of a run before it asks for more: what it is, where it came from, and which chunks it has."""
+"""What a page knows about a run before it asks for more: what it is, where it came from, and which chunks it has."""
 
 import shlex
 from collections.abc import Mapping, Sequence

@@ -63,7 +63,7 @@ class _Thing(NamedTuple):
 
 class Learned:
     """Tables of everything that changes later prompts. `rows` are the memories by id, `seqs` the events that appended
-    them, with their numbers in the log, below 1 in what it goes on from."""
+    them, with their numbers in the log, below 1 in the log that it continues."""
 
     reads: ClassVar[Reads] = {
         v.MemoryAppended: (

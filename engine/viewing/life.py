@@ -39,10 +39,10 @@ _MADE_OF: tuple[type[Event], ...] = (v.AnswerJudged, v.ModelCalled)
 """The kinds of facts that something learned can name as its origin."""
 _SERVED = whole(v.InferenceOpened, v.InferenceClosed, v.FeedbackGiven)
 _PROGRESS: Reads = {v.IterationClosed: ("iteration",), v.RunFinished: ("iterations",)}
-"""What is read of progress: not the work of an iteration, which no table shows."""
+"""What is read from progress: not the work of an iteration, which no table shows."""
 Readers = dict[type[Event], list[Callable[[int, Event], None]]]
 HEADERS = ("causation_seq", "event_id")
-"""The columns of the header that are read of every event."""
+"""The header's columns that are read for every event."""
 _OPENED = ("inference", "session", "key", "shape", "model", "treatment", "task_type", "arm", "probability")
 _TOLD = ("outcome", "status", "problem")
 _CLOSED = (*_TOLD, "input_tokens", "cached_tokens", "output_tokens", "latency_us", "overhead_us")
@@ -106,7 +106,7 @@ class Life:
         if not batches:
             return
         firsts = sorted((batch.seqs[0], place, cls) for place, (cls, batch) in enumerate(batches.items()))
-        is_past = firsts[0][0] < 1  # from the log that this one goes on from: it holds from event 0 on
+        is_past = firsts[0][0] < 1  # from the log that this one continues: it holds from event 0 on
         if is_past:
             readers: Readers = _by_type((book.reads, book.apply) for book in (self.learned, self.counted))
         else:
@@ -169,7 +169,7 @@ class Life:
         return [found.get(seq, []) for seq in range(first, last + 1)]
 
     def _folded(self) -> list[tuple[Projection, Reads]]:
-        """Return the views of the state that tables are read off, each with what it is given."""
+        """Return the views of the state from which tables are read, each with the fields that it reads."""
         state = self.state
         views = (state.graph, state.slots, state.evidence, state.patterns, state.tools, state.recipes)
         counts = (state.traffic, state.scores, state.bandits, state.ledger)

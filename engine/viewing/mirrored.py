@@ -15,7 +15,7 @@ EVERY_S = 60
 
 
 def is_mirrored(place: str) -> bool:
-    """Tell whether a place is a bucket, or a folder of backups, and no run."""
+    """Return whether a place is a bucket or a folder of backups, and not a run."""
     return place.startswith(SCHEME) or any(Path(place).glob("*/whole"))
 
 
@@ -32,7 +32,7 @@ class Mirrored:
         self._look()
 
     def __call__(self) -> list[Run]:
-        # Whoever asks while another waits for the bucket is shown what is here.
+        # While one request waits for the bucket, any other is shown what is here.
         if self._lock.acquire(blocking=False):
             try:
                 if self._clock.now() >= self._next:
@@ -53,7 +53,7 @@ class Mirrored:
         self._say_once({f"{name} is left out: {why}" for name, why in found.left_out.items()})
 
     def _say_once(self, messages: set[str]) -> None:
-        """Say what the look before did not say already."""
+        """Say what the last look has not already said."""
         for message in sorted(messages - self._said):
             self._say(message)
         self._said = messages

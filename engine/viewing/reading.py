@@ -28,7 +28,7 @@ from mage_es.events.vocabulary import QuestionText, Record
 class RunReading:
     """The `life` of a run with its `exams`, the `texts` of its questions, and the `times` of its first and last event,
     in microseconds since 1970. `problem` says what could not be read, "" if all was. `reader` is None if nothing was;
-    `checked` is what `verify` will say, if that was started beside. `Viewed` says what the arguments are."""
+    `checked` is what `verify` will say, if that was started alongside. `Viewed` says what the arguments are."""
 
     def __init__(
         self, run: Run, *, opened: bool, whole: bool, prices: Prices, tell: Callable[[float], None] | None
@@ -52,7 +52,8 @@ class RunReading:
         self.again = self._asked_again()
 
     def _read_prefix(self, tell: Callable[[float], None] | None) -> int:
-        """Read what is whole of a damaged log, from a copy cut as by `verify --repair`, and return its last event."""
+        """Read the part of a damaged log that is whole, from a copy cut as by `verify --repair`, and return its last
+        event."""
         folder = tempfile.mkdtemp(prefix="mage-es-view-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         log = Path(folder) / "log"
@@ -88,7 +89,7 @@ class RunReading:
         try:
             self.texts = {question.id: question for question in reader.questions()[0]}
             life.asked.name_questions(self.texts.values())
-        except LogDamaged as error:  # of the texts only
+        except LogDamaged as error:  # only the texts are lost
             self.problem = str(error)
 
     def _read_exams(self, reader: LogReader) -> None:
@@ -115,7 +116,7 @@ class RunReading:
             counted.examine(asked, exams["exam"][row], gain)
 
     def _asked_again(self) -> dict[str, PairedEffect]:
-        """Return the pairs that `mage-es effect` has recorded of each memory, by its id."""
+        """Return the pairs that `mage-es effect` has recorded for each memory, by its id."""
         try:
             if not self.problem and self.run.reasked.events:
                 return {name: row.paired for name, row in effects(self.run).items() if row.paired and row.paired.pairs}
@@ -125,8 +126,8 @@ class RunReading:
 
 
 def _openable(reader: LogReader) -> LogReader:
-    """Return the reader. Raises `KeysUnusable` if its keys do not open a text of a subject: the index reads few of
-    these, and a page cannot be half made."""
+    """Return the reader. Raises `KeysUnusable` if its keys do not open a text of a subject: the index reads only a few
+    of these, and half a page cannot be shown."""
     if reader.keys:
         deque(reader.records(), maxlen=0)
     return reader

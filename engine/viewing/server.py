@@ -3,7 +3,7 @@
 Rules
     - Only GET, and only what is listed: the application and the chunks of the runs, by their names. A request never
       becomes a path of the file system. The one POST is a login, which changes nothing here.
-    - Who asks, and what they may see, says `access.py`. What they may not see is not there for them.
+    - `access.py` says who asks, and what they may see. For them nothing else exists.
     - Chunks are scripts, which a page of any origin may include. So other origins are recognised by `Sec-Fetch-Site`
       (they may lead to a page, and load nothing), without keys also by `Host`, and browsers are asked to pass no
       address on: it may hold a link.
@@ -58,12 +58,12 @@ _ONCE, _KEPT = "no-store", "private, max-age=31536000, immutable"
 _TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 _PAGES = ("", "index.html")
 _LOGIN, _STYLE = "login", "app.css"
-"""What is there for everyone: where to log in, and how that looks."""
+"""What everyone may see: where to log in, and what that page is made of."""
 _MOST_LOGIN = 4096
 """Most bytes of a login."""
 _SIZE = re.compile(r"[0-9]{1,6}")
 _LINK_S = 7 * 86_400
-"""How long a link is good that a page asks for; `mage-es view --link` makes others."""
+"""How long a link that a page asks for is good; `mage-es view --link` makes others."""
 _ASKING = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -257,7 +257,8 @@ class _Handler(BaseHTTPRequestHandler):
         return {name.lower(): value for name, value in self.headers.items()}
 
     def _is_own(self, *, is_page: bool) -> bool:
-        """Tell whether no page of another origin asks, or only leads to a page; answer it otherwise."""
+        """Return whether the request is not from a page of another origin, or only leads to a page; answer any
+        other."""
         # What is left unread of a body must not be taken for the next request.
         self.close_connection |= "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         # With keys a page that reaches this server by a name of its own has no cookie under it.

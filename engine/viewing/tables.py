@@ -236,7 +236,7 @@ def picked(columns: Mapping[str, Sequence[Any]], rows: Sequence[int]) -> dict[st
 
 
 def hashed(name: str) -> int:
-    """Return the number of an id by which the chunk of `asked` is found that has it."""
+    """Return the number of an id, by which the chunk of `asked` that has the id is found."""
     return int.from_bytes(name.encode()) % _PRIME
 
 

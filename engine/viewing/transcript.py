@@ -85,8 +85,8 @@ MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport
 
 
 def course_taken(world: World, state: State, planned: v.QuestionPlanned, facts: Sequence[v.Event]) -> Course:
-    """Return the course that a question took; with its judge, if one was asked and the right answers, without which a
-    judge's prompt cannot be rebuilt, are here."""
+    """Return the course that a question took, with its judge, if one was asked and the right answers are here: without
+    them a judge's prompt cannot be rebuilt."""
     course = planned_course(world, state, planned)
     if world.has_gold and any(isinstance(fact, v.ModelCalled) and fact.tier == "judge" for fact in facts):
         question, templates = world.questions[planned.question_id], world.setting.templates

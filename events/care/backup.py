@@ -1,4 +1,4 @@
-"""Backup of a log as objects that are written once, also while the log is being written.
+"""A backup of a log: objects that are written once, even while the log is being written.
 
     FORMAT
     seg/<first>-<last>-<sha8>.parquet       sealed segments; <sha8>: the first digits of the file's SHA-256

@@ -1,4 +1,4 @@
-"""Signed heads checked against the log that they are of (events/signing/heads.py), and cosigned."""
+"""Checks signed heads (events/signing/heads.py) against their log, and cosigns them."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -133,7 +133,7 @@ class _Heads:
         for head in kept:
             if problem := self._untrue(head, log_id, roots, reader.head.seq):
                 # Such a record is checked against what was kept elsewhere, so it excuses nothing there, nor what a
-                # trusted key signed: whoever cuts a log can record a repair.
+                # trusted key signed: anyone who can cut a log can also record a repair.
                 cuts = (seq for seq, cut in repairs.items() if 0 < cut <= head.checkpoint.size)
                 by = next(cuts, 0) if head not in self._also and not self._is_known(head) else 0
                 told = f"{problem}; the repair at event {by} cut it off" if by else problem

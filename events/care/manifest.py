@@ -37,7 +37,8 @@ def item_of(name: str, data: bytes) -> Item:
 
 
 def complete(objects: Objects, items: Iterable[Item]) -> int:
-    """Record that a backup of these objects is complete; return the bytes stored, 0 if the newest says the same.
+    """Record that a backup of these objects is complete; return the bytes stored, 0 if the newest record already says
+    so.
 
     Raises `LogDamaged` if the newest record cannot be read, and what `create_once` raises.
     """

@@ -32,11 +32,11 @@ class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with a log, and what is, or would be, lost by cutting it to its last whole prefix.
 
     The prefix ends with event `whole_seq`. `lost_first` is 0 if no event is lost, `lost_last` if nothing shows how far
-    the log went; `reached` is the last iteration that what is lost shows, -1 if none. `done` is whether the log was
-    cut; what is cut out is in the folder `kept`; `head_seq` and `head_chain` are its current ones. The caller adds what
-    verifying the repaired log showed: `left`, which a repair cannot fix, `mends`, which opening the log fixes without a
-    cut, the last iteration `closed` in what is left (-1: none), and the `exams` that no longer count because their
-    record was cut off.
+    the log went; `reached` is the last iteration that appears in what is lost, -1 if none. `done` is whether the log
+    was cut; what is cut out is in the folder `kept`; `head_seq` and `head_chain` are its present head. The caller adds
+    what verifying the repaired log showed: `left`, which a repair cannot fix, `mends`, which opening the log fixes
+    without a cut, the last iteration `closed` in what is left (-1: none), and the `exams` that no longer count because
+    their record was cut off.
     """
 
     problems: tuple[str, ...]
@@ -72,8 +72,8 @@ def plan_repair(path: Path, fs: FileSystem | None = None, *, vocabulary: Vocabul
 def repair_log(
     path: Path, *, clock: Callable[[], int], fs: FileSystem | None = None, vocabulary: Vocabulary | None = None
 ) -> RepairReport:
-    """Truncate a log that cannot be opened after its last intact event, and record that in it. An intact log is left
-    unchanged."""
+    """Truncate a log that cannot be opened: cut it after its last intact event, and record the cut in it. An intact log
+    is left unchanged."""
     fs, layout = fs or LocalFileSystem(), Layout(path)
     try:
         lock = WriterLock(fs, layout.lock)

@@ -1,8 +1,8 @@
 """Which part of a damaged log is intact: the longest prefix that its hashes vouch for, and everything outside it.
 
 Rules
-    - The prefix is made of segments that are what was sealed, then of frames that continue the chain. Nothing after the
-      first missing or damaged event belongs to it, however sound it is in itself.
+    - The prefix consists of segments that are still as they were sealed, then of frames that continue the chain.
+      Nothing after the first missing or damaged event belongs to it, however sound it is in itself.
     - Nothing is changed here. What opening the log fixes by itself is not damage: an unfinished append at the end, or a
       damaged segment whose write-ahead file is still there.
 """
@@ -40,10 +40,10 @@ class Survey(NamedTuple):
     """What is left of a log.
 
     `head` ends the whole prefix; `problems` says why the log cannot be opened as it is, and is empty if it can. `lost`
-    are the events that were recorded after it: `Range(0, 0)` for none, its last being 0 if that is unknown. `last_wal`
-    is the write-ahead file to continue, of which `kept` is whole. `unrecorded` is the newest segment's hash if the
-    prefix does not record it. `reached` is the last iteration that a lost event shows to anyone who can read it; -1 for
-    none.
+    are the events that were recorded after it: `Range(0, 0)` for none, with 0 as the last if that is unknown.
+    `last_wal` is the write-ahead file to continue, of which `kept` is whole. `unrecorded` is the newest segment's hash
+    if the prefix does not record it. `reached` is the last iteration named in a lost event that can still be read; -1
+    for none.
     """
 
     about: Format

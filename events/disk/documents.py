@@ -26,7 +26,7 @@ class Head(NamedTuple):
 
 
 class Taken(msgspec.Struct, frozen=True, array_like=True):
-    """Events of one type; of a type with a `field`, those in which it has one of the values `among`."""
+    """Events of one type; if a `field` is named, only those in which it has one of the values `among`."""
 
     tag: str
     field: str = ""
@@ -34,7 +34,7 @@ class Taken(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log has of another one, which is in its folder past/ up to `head`: those of its events up to `seq` that it
+    """What a log takes from another, kept in its folder past/ up to `head`: of the events up to `seq`, those in
     `takes`."""
 
     seq: int
@@ -62,7 +62,7 @@ class Holding(msgspec.Struct, frozen=True, array_like=True):
 
 
 class HeadNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What HEAD says: a lower bound of what was durable; `chain` is that of the frame that ends at `seq`.
+    """What HEAD says: a lower bound of what was durable; `chain` is the chain value of the frame that ends at `seq`.
 
     `holdings` saves a writer from reading segments that cannot hold what it is about to append; segments not listed are
     read.

@@ -1,4 +1,4 @@
-"""The keys of subjects: a file of a run, kept separate from its log, and sealing and opening texts with it.
+"""The keys of subjects, in a file of the run separate from its log, and what seals and opens texts with them.
 
     <run>/keys      readable by its owner alone; no backup has it
 
@@ -140,7 +140,7 @@ class Keys:
         self._ciphers: dict[frozenset[str], AESGCM] = {}
 
     def id_of(self, subject: str) -> str:
-        """Return the digits that replace a subject in tokens, also of one that was erased."""
+        """Return the digits that replace a subject in tokens, even after it was erased."""
         return _id_of(self.salt, subject)
 
     def sealed(self, row: Sealed) -> Sealed:

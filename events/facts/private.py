@@ -8,8 +8,8 @@ Theory of operation
     (engine/rules/subjects.py). The log seals what is marked before it writes, and a reader opens it (disk/keys.py), so
     that rules and projections see plain text. Whatever encodes one (frame, digest, snapshot, file of questions) encodes
     its `token`, the ciphertext; one that has none yet cannot be encoded. So chain, segments, backups, exports,
-    snapshots and digests hold ciphertext, and are the same with keys and without. A token is made once, is recorded,
-    and is what a replay reads: nothing is encrypted a second time.
+    snapshots and digests hold ciphertext, and are the same with keys and without. A token is made once and recorded; a
+    replay reads it, and nothing is encrypted a second time.
 
     How. `sealed:` and, in base64, the number of subjects in 2 bytes, 8 bytes that stand for each, a random nonce of 12
     bytes, AES-256-GCM ciphertext. The 8 bytes are a hash of the name, keyed with a secret of the run: so it shows
@@ -23,9 +23,9 @@ Theory of operation
     tools, recipes, and passages that many questions of a type share stay readable as well: to guess one takes the whole
     text.
 
-    Without the key a text is `[erased <8 digits of its token's hash>]`, and everything else, each digest included, is
-    what it was; what was learned with such a text is in no view that prompts are made from. A backup has a key file
-    without keys. In a copy without any such file a text is its token.
+    Without the key a text is `[erased <8 digits of its token's hash>]`, and everything else, each digest included,
+    stays as it was; what was learned with such a text is in no view from which prompts are made. A backup has a key
+    file without keys. In a copy without any such file a text is its token.
 
     What follows for a fold: texts may be assigned, kept and compared by `recorded`, not cut or joined, for a new text
     has no token. That is why `beginning` leaves a subject's text whole.
@@ -57,7 +57,7 @@ class Cipher(Protocol):
 
 
 class Private(str):
-    """A text of subjects. `token` is what is recorded of it, "" until then; `cipher` opens what is sealed with it."""
+    """A text of subjects. `token` is what is recorded for it, "" until then; `cipher` opens what is sealed with it."""
 
     under: frozenset[str]
     token: str
@@ -91,7 +91,8 @@ def mapped(value: Struct, change: Callable[[str], str]) -> Struct:
 
 
 def marked_private(value: Struct, under: frozenset[str]) -> Struct:
-    """Return an event or row whose texts are under these subjects as well as those that they were under before."""
+    """Return an event or row whose texts belong to these subjects, in addition to those that they belonged to
+    before."""
 
     def mark(text: str) -> str:
         before = text.under if isinstance(text, Private) else frozenset[str]()
@@ -134,12 +135,12 @@ def quotes_erased(text: str) -> bool:
 
 
 def recorded(text: str) -> str:
-    """Return what is recorded of a text: the same whether or not it can be read, so that folds may compare it."""
+    """Return what is recorded for a text: the same whether or not it can be read, so that folds may compare it."""
     return text.token if isinstance(text, Private) else text
 
 
 def beginning(text: str, most: int) -> str:
-    """Return at most so many characters of a text; a subject's text stays whole, since a part of it has no token."""
+    """Return at most `most` characters of a text; a subject's text stays whole, since a part of it has no token."""
     return text if is_sealed(text) else text[:most]
 
 

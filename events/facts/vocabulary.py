@@ -89,7 +89,7 @@ class Vocabulary:
         return cls
 
     def upcast(self, tag: str, version: int, payload: Payload) -> Event:
-        """Return the current event that an older payload of builtins stands for. Raises `UnknownEvent`,
+        """Return the current form of an event, given its older payload as builtins. Raises `UnknownEvent`,
         `LogDamaged`."""
         cls = self.require(tag, version)
         try:

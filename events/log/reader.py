@@ -157,9 +157,9 @@ class LogReader:
         """Yield the same events stretch by stretch, those of one type together.
 
         Every event of a stretch comes before every event of the next; with `newest_first` stretches come in any order,
-        which is quicker in a log that has not been read yet. With `headers` the log's own events of every type come,
-        those that are not in `reads` without fields, and each batch has these columns of the header: `causation_seq`,
-        `event_id`. Raises what `events` raises, with `headers` also for a type that is not in `reads`.
+        which is quicker in a log that has not been read yet. With `headers` the log's own events of every type are
+        included, without fields if their type is not in `reads`, and each batch has these columns of the header:
+        `causation_seq`, `event_id`. Raises what `events` raises, with `headers` also for a type that is not in `reads`.
         """
         window, frames = self._window(since, until), self._tail.frames
         if past := self._before(window):
@@ -290,7 +290,8 @@ class PastEvents:
         return {"since": self.number(window.first), "until": self.number(min(window.last, 0))}
 
     def _taken(self, reads: Reads) -> Reads:
-        """Return what to read: the wanted types that are taken, with the fields that decide whether they are."""
+        """Return what to read: the wanted types that the log takes, with the fields that decide which events it
+        takes."""
         found = {}
         for cls, fields in reads.items():
             if rule := self._takes.get(tag_of(cls)):

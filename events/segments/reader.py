@@ -25,7 +25,7 @@ from mage_es.events.segments.schema import HEADER, METADATA_KEY, Description, Ty
 # The event itself has these, so they are not read back.
 _DERIVED = ("type", "sv", "stream")
 
-# Of a file of up to this many bytes, what was read is kept: a check of a small run reads each column several times.
+# What was read from a file of up to this many bytes is kept: a check of a small run reads each column several times.
 _SMALL = 1 << 20
 
 
@@ -226,11 +226,11 @@ class Segment:
             raise LogDamaged(f"{self._name} cannot be read: {str(error).rstrip('.')}. {RESTORE}") from error
 
 
-@lru_cache(maxsize=8)  # of the segments of a log nearly all have the same
+@lru_cache(maxsize=8)  # nearly all segments of a log have the same
 def _layout(
     paths: tuple[tuple[str, ...], ...], types: tuple[tuple[str, int, str], ...], vocabulary: Vocabulary
 ) -> tuple[Mapping[str, list[int]], list[int]]:
-    """Return the leaves of each column and of each field of one, by name, and the leaves that are texts."""
+    """Return, by name, the leaves of each column and of each of its fields, and the leaves that are texts."""
     leaves: dict[str, list[int]] = {}
     for place, path in enumerate(paths):
         for name in {path[0], ".".join(path[:2])}:  # a column as a whole, and each of its fields

@@ -29,7 +29,7 @@ from mage_es.events.wal.bodies import FrameReader
 # Segments kept in memory, because retries and neighbouring reads ask for the same ones.
 _KEPT = 2
 
-# Bytes that are hashed twice at a time, since the second hash then finds them in the core's cache.
+# Both hashes are computed piece by piece, each of this many bytes: the second finds them in the core's cache.
 _PIECE = 1 << 18
 
 # How many parsed footers are kept for a second reading of their segments; each takes about 1.5 MiB.

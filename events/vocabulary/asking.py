@@ -35,7 +35,7 @@ class Retrieved(Part, frozen=True, kw_only=True):
     answer_of: str = ""
     """Memory whose answer is shown instead of its own (the permuted control of an exam); else empty."""
     coin: float = 0.0
-    """Probability with which it was left out, if it has its own because it is on probation; 0: its question's."""
+    """Probability with which it was left out, if it is on probation and so has its own; 0: that of its question."""
 
 
 class Span(Part, frozen=True, kw_only=True):
@@ -245,7 +245,8 @@ class CallFailed(AboutCall, frozen=True, kw_only=True, tag="call.failed"):
     """Whether no further attempt at the call follows."""
     latency_us: int = 0
     wait_us: int = 0
-    """How long the next attempt will wait, or longer if all calls pause; 0 if none follows, or at once."""
+    """How long the next attempt waits, at least (longer if all calls pause); 0 if none follows, or if it follows at
+    once."""
     sent: Sent = Sent()
     """The request; empty for the embedder's tier."""
 

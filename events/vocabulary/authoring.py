@@ -18,13 +18,13 @@ class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):
     tokens_whole: int
     """Tokens of the prompt if nothing were cut, by the same estimate."""
     cases: int
-    """Most questions that were answered wrongly."""
+    """Limit on questions that were answered wrongly."""
     solved: int
-    """Most questions that were answered rightly."""
+    """Limit on questions that were answered rightly."""
     context: int
-    """Most characters of a question's context."""
+    """Limit on the characters of a question's context."""
     text: int
-    """Most characters of any other text."""
+    """Limit on the characters of any other text."""
 
 
 class Parameter(Part, frozen=True, kw_only=True):

@@ -80,7 +80,7 @@ class Rejudged(Part, frozen=True, kw_only=True):
 class ExamRejudged(Event, frozen=True, kw_only=True, tag="exam.rejudged"):
     """An exam's recorded replies were scored again after the scorer had changed; the old verdicts stay.
 
-    From here on these are compared with exams by the same scorer.
+    From here on the new verdicts are compared with exams by the same scorer.
     """
 
     stream: ClassVar[str] = "exam/{0.exam}"
@@ -107,7 +107,7 @@ class AskedWithout(Part, frozen=True, kw_only=True):
     memories: tuple[str, ...]
     """Ids of the memories that were left out, as far as a prompt showed them."""
     pairs: int
-    """Questions with both answers decided, each as it was last asked with them."""
+    """Questions with both answers decided, each as it was last asked with the memories."""
     won: int
     """Pairs in which only the answer with the memories is right."""
     lost: int
@@ -132,7 +132,7 @@ class AnswerFlipped(Part, frozen=True, kw_only=True):
 
 class QuestionsReasked(Event, frozen=True, kw_only=True, tag="questions.reasked"):
     """Questions were asked again, outside the run, in a separate log: what that cost, and the results. There, each
-    asking begins with one: who asks, and the head before that."""
+    asking begins with such an event: who asks, and the head before it."""
 
     stream: ClassVar[str] = "reasked"
     verb: str

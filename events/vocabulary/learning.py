@@ -27,7 +27,7 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     task_type: str
     skill: str
     question_id: str
-    """Id of the question; for a principle, that of the only case that it was made from, else empty."""
+    """Id of the question; for a principle made from a single case, the id of that case's question, else empty."""
     question: LearnedSubjectText
     """Its text."""
     recognise: LearnedSubjectText
@@ -94,7 +94,7 @@ class Recall(Part, frozen=True, kw_only=True):
     agreement: int
     """How many of the nearest cases have the answer of the very nearest."""
     questions: int
-    """Questions of this agreement that were answered both ways."""
+    """Questions with this agreement that were answered both ways."""
     recalled: int
     """Of these, how many the nearest case's answer would have got right."""
     answered: int

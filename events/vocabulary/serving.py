@@ -220,7 +220,7 @@ class ProposalSettled(AboutMemory, frozen=True, kw_only=True, tag="proposal.sett
     floor: float = 0.0
     """Least cosine at which an anchor is near enough to judge it; 0 if unknown."""
     trials: tuple[AnchorTrial, ...] = ()
-    """The anchors that were asked with it in their prompt, and the nearest of the others, the nearest first."""
+    """The anchors that were asked with it in their prompts, and the nearest of the other anchors, nearest first."""
 
 
 class ProposalReviewed(AboutMemory, frozen=True, kw_only=True, tag="proposal.reviewed"):

@@ -79,7 +79,7 @@ def test_of_your_own_tasks_it_asks_three_and_says_of_each_whether_it_is_right_an
     assert all("wrong; it is none of the answers" in reply["detail"] for reply in wrong)
     assert all("--labels billing,delivery" in reply["remedy"] for reply in wrong)
     assert "--labels billing,delivery" in outcome.err.partition("Next: mage-es evolve")[2]
-    assert "A warning is no fault" in outcome.err
+    assert "A warning does not stop it" in outcome.err
 
 
 def test_of_labels_that_are_listed_it_does_not_say_to_list_them(mage: Command, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def new(
         ),
     ] = False,
 ) -> None:
-    """Make an Ed25519 key, and print its verifier key: give that one to whoever will check."""
+    """Make an Ed25519 key, and print its verifier key: give that one to anyone who will check."""
     from mage_es.events.signing.notes import make_key
 
     verifier = str(make_key(file, name=name, is_witness=witness))

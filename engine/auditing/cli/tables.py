@@ -1,4 +1,4 @@
-"""What `verify` and `reproduce` print of a report."""
+"""What `verify` and `reproduce` print from a report."""
 
 from __future__ import annotations
 

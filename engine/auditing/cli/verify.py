@@ -105,7 +105,7 @@ def _repair(run: Run, *, yes: bool, lose: str, settings: Settings, out: Output) 
     """Show a repair, and do it if what it loses was confirmed.
 
     No tool that repairs what people cannot get back does so on a bare yes: `git fsck` changes nothing, `sqlite3
-    .recover` writes beside the damaged file, `zpool import -F` is another word than `import`. And e2fsck exits with 1
+    .recover` writes beside the damaged file, `zpool import -F` takes an extra flag. And e2fsck exits with 1
     where it has corrected something, so that a script does not go on as if nothing had happened.
     """
     from mage_es.engine.auditing.repair import repair

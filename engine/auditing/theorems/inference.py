@@ -178,7 +178,7 @@ def _unrecorded(run: Run, records: Sequence[ExamRecord], reader: LogReader) -> I
 
 
 def _unknown(name: str, exam: Run, number: int, reader: LogReader) -> Check:
-    """Check a folder without a record; `number` is 0 if no exam can have lost its record under it."""
+    """Check a folder without a record; `number` is that of an exam which may have lost its record, else 0."""
     try:
         is_empty = not exam.events
     except LogError as error:

@@ -3,14 +3,14 @@ guidance's replies, and so are the plans by which questions were asked.
 
 Rules
     - The commands are made by the functions of the loop itself, on the state before each, and decided as they were. So
-      a memory, a skill, a principle, a mastery or a plan that no reply and no verdict gave is found; so are other
-      memories in a prompt than the state gives, and a question that was left out.
+      a memory, a skill, a principle, a mastery or a plan that no reply and no verdict gave is found; so are memories in
+      a prompt that the state does not give, and a question that was left out.
     - Nothing is learned beside these phases, except that people take memories out of use and bring them back, as far as
       that is allowed.
     - What an Explorer met is not decided again; the environment's word for it must be believed.
     - Vectors are computed again where that costs nothing. Only those that count words are the same on any machine: with
       others questions are not planned again, and a difference in what was learned is a doubt. So is one in a tool,
-      which may take so many seconds.
+      whose run has a time limit.
     - A served run learns what its clients said, and the wing that serves decides it again. A baseline has no such
       phases.
 """
@@ -120,7 +120,7 @@ class _Recorded:
 
     async def guide(self, call: TypedCall, reply: type[Reply], /) -> tuple[Reply | None, str]:
         async def make(call: Call, move: Ask) -> None:
-            """Make no call: the run went on without this reply, too."""
+            """Make no call: the run, too, continued without this reply."""
 
         setting = self.world.setting
         return await recorded_typed(
@@ -144,7 +144,7 @@ def _hindrance(world: World) -> str:
 
 
 def _excuse(given: CheckBasis, world: World, event: v.Event) -> str:
-    """Return why an honest run may have decided otherwise about an event, "" if it may not."""
+    """Return why an honest run may have decided differently about an event, "" if it may not."""
     if not given.is_release:
         return ANOTHER
     if world.embedder.name != "hash":
@@ -158,7 +158,7 @@ def _unchecked(why: str) -> Check:
 
 
 def _otherwise(at: _Recorded, records: Sequence[v.Record]) -> tuple[str, int]:
-    """Return what a batch has otherwise than its commands lead to, and its place; ("", -1) if nothing decides it."""
+    """Return how a batch differs from what its commands lead to, and its place; ("", -1) if nothing decides it."""
     first, mark = records[0], records[-1].event
     where = f"{first.phase} of iteration {first.iteration}"
     phases = {"snapshot"} if at.world.setting.is_served else _PHASES
@@ -200,7 +200,7 @@ async def _command(at: _Recorded, mark: v.PhaseCompleted) -> Command:
 
 
 def _asked(at: _Recorded, records: Sequence[v.Record]) -> PlanAnswers:
-    """Return the command that plans the questions of an iteration, all that it asks, or those of a comparison."""
+    """Return the command that plans questions: all that an iteration asks, or those of a comparison."""
     k, phase = records[0].iteration, records[0].phase
     match phase:
         case "evaluate":
@@ -227,7 +227,7 @@ def _curations(records: Sequence[v.Record]) -> Iterator[Curate]:
 
 
 def _driven(work: Coroutine[Any, Any, Command]) -> Command:
-    """Return what work returns that waits for nothing, since all that it asks for is on record."""
+    """Return the result of work that never waits, since all that it asks for is on record."""
     try:
         work.send(None)
     except StopIteration as end:
@@ -237,7 +237,7 @@ def _driven(work: Coroutine[Any, Any, Command]) -> Command:
 
 
 def as_recorded(made: v.Event, told: v.Event) -> v.Event:
-    """Return an event with the recorded numbers where it differs only in what two machines round differently."""
+    """Return an event with the recorded numbers, where it differs only as two machines round differently."""
     if type(told) is not type(made):
         return made
     match told:

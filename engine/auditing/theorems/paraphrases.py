@@ -2,8 +2,8 @@
 
 Rules
     - Shingles cannot see a text without every fifth word: no run of five words is left. So that is the yardstick: a
-      question is a paraphrase of a guarded one if the run's embedder puts it at least as near to the guarded one as
-      that is to itself without every fifth word, at the offset where that is least near.
+      question is a paraphrase of a guarded one if the run's embedder puts it at least as near to the guarded one as it
+      puts that one's own text without every fifth word, at the offset where that is farthest.
     - Two questions that each have a number the other lacks ask for different answers, however similar their words.
     - If another guarded question is just as near, this embedder cannot tell the two apart, and neither is compared.
     - It is a doubt, not a failure: the splits keep what they commit to, and an embedder does not judge meaning.

@@ -1,9 +1,7 @@
-"""What a run inherited is what its parent has, if the parent is available: compared by the head of its log, which
-vouches for every event, or after a merge memory by memory.
-
-Without its parents a merged run shows less: that each memory is one that a `run.merged` names, and so on probation, and
-that cases are about the run's questions, with their right answers and their vectors. What else is in a memory must be
-believed, or compared."""
+"""What a run inherited, compared with its parent if that is available: by the head of its log, which vouches for every
+event, or after a merge memory by memory. Without its parents a merged run shows less: a `run.merged` names each memory,
+which is therefore on probation, and cases are about the run's questions, with their right answers and their vectors.
+Anything else in a memory must be believed, or compared."""
 
 from collections.abc import Iterator, Mapping
 

@@ -78,7 +78,7 @@ class AskedTogether(NamedTuple):
 
 
 def asked_together(run: Run, reader: LogReader) -> Iterator[AskedTogether]:
-    """Yield everything that was asked again, but not what `check_reasked` finds to be no question of the run."""
+    """Yield everything that was asked again, except what `check_reasked` finds not to be a question of the run."""
     if run.reasked not in run.parts():
         return
     named = [event for _, event in reader.numbered(v.QuestionsReasked)]
@@ -136,7 +136,7 @@ def _in_words(found: v.AskedWithout) -> str:
 
 def _is_flip(own: LogReader, flip: v.AnswerFlipped, *, until: int) -> bool:
     """Return whether two answers differ, and their prompts differ in the named memory, if one is named. A prompt whose
-    hash was erased may be either of the two."""
+    hash was erased may be the one before the flip or the one after it."""
     shown = dict[tuple[int, int], tuple[str, frozenset[str]]]()
     before, after = set[tuple[frozenset[str], bool]](), set[tuple[frozenset[str], bool]]()
     for record in own.records({v.QuestionPlanned, v.AnswerJudged}, until=until):

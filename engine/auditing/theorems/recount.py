@@ -257,7 +257,7 @@ class Recount:
         return problem
 
     def _unasked(self, asking: _Asking, settled: _Settled) -> str:
-        """Return what is wrong with which model replied; this needs only the log."""
+        """Return what is wrong with the models that replied; this needs only the log."""
         calls = [fact for fact in asking.facts if isinstance(fact, v.ModelCalled)]
         is_replied = any(call.tier == "execution" for call in calls)
         is_recalled = asking.planned.routing_arm == RECALL

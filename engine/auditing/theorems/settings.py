@@ -55,7 +55,7 @@ Draw = Callable[[], Setting | None]
 
 def check_settings(reader: LogReader, started: v.RunStarted, given: CheckBasis, draw: Draw) -> Check:
     """Return whether no event contradicts the settings that the run began with; another release of this package may
-    have decided otherwise, which is a doubt. `draw` returns what `drawn` does."""
+    have decided differently, which is a doubt. `draw` returns what `drawn` does."""
     config, world = parse(started.config), given.world
     if shown := next(_shown(reader, config), None):
         return _contradicted(*shown)
@@ -87,7 +87,7 @@ def _shown(reader: LogReader, config: Config) -> Iterator[tuple[str, int]]:
 
 
 def _decided_again(reader: LogReader, setting: Setting | None) -> Iterator[tuple[str, int]]:
-    """Yield what the settings would have decided otherwise, and the event that says what was decided."""
+    """Yield what the settings would have decided differently, and the event that says what was decided."""
     inherited, state = last_inherited(reader), State()
     if setting is None:
         yield "seed, anchors and held_out divide the questions otherwise", 1
@@ -110,9 +110,9 @@ def _decided_again(reader: LogReader, setting: Setting | None) -> Iterator[tuple
 
 
 def drawn(reader: LogReader, world: World | None) -> Setting | None:
-    """Return the setting with its questions in the order in which they are drawn; without any for a run that drew none
-    itself, or has erased some, which the guard may have asked. None if the seed divides them otherwise than the run
-    did, and without a world."""
+    """Return the setting with its questions in the order in which they are drawn: none for a run that drew none itself,
+    or has erased some, which the guard may have asked. Return None without a world, or if the seed divides the
+    questions differently from the run."""
     if world is None:
         return None
     begun = inheritance(reader)

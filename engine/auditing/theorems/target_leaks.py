@@ -53,7 +53,7 @@ NAME = "target leaks"
 CHANCE = 0.001
 """A finding does not count as chance below this p value."""
 LEAST_SHARE = 0.05
-"""The least share of questions that must have their answer given away."""
+"""The least share of questions whose answers something must give away to count as a leak."""
 BOUND = f"p {CHANCE:g} at {LEAST_SHARE:.0%}"
 ALL_BUT_A_FEW = 0.95
 _MOST = 2000
@@ -180,7 +180,7 @@ def _by_value(
     value_of: Callable[[Question], str],
     only_leaks: bool,
 ) -> Told:
-    """Return what a value of a question reveals, learned on evolution, or else on the other side."""
+    """Return what a value of a question reveals, learned on the evolution questions, or else on the other side."""
 
     def tried(learned: Sequence[Question], asked: Sequence[Question], *, is_text_compared: bool) -> Told:
         found = _tried(what, learned, asked, value_of, is_text_compared=is_text_compared)

@@ -159,13 +159,13 @@ def basis_at(given: CheckBasis, event: v.RunStarted | v.ExamOpened) -> CheckBasi
 
 
 def _is_false(event: v.RunStarted | v.ExamOpened | v.ExamRejudged, given: CheckBasis) -> bool:
-    """Return whether what an event says of its scorer cannot be true.
+    """Return whether what an event says about its scorer cannot be true.
 
     package    verdicts on probes
     the same   the same   prompts, stand-ins' replies and verdicts are compared
     the same   others     false: one package scores a reply in one way (the user's own scorer can be edited, and is
                           known by its file)
-    another    the same   verdicts are compared; prompts and stand-ins' replies may have been made otherwise
+    another    the same   verdicts are compared; prompts and stand-ins' replies may have been made differently
     another    others     its scorer may have been another: verdicts that differ are a doubt
     """
     is_ours = given.scorer[0] == "" and given.scorer[1] != ""
@@ -203,7 +203,7 @@ def _exam(record: ExamRecord, events: Sequence[v.Record], state: State, given: C
 
 
 def _misrejudged(record: ExamRecord, recount: Recount, given: CheckBasis) -> str:
-    """Return where the rescoring of an exam differs from the current scorer's, if that is the same scorer."""
+    """Return where an exam's recorded rescoring differs from what its scorer says here, if that is installed."""
     anew = record.rejudged
     if anew is None:
         return ""

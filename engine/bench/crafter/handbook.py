@@ -1,7 +1,7 @@
 """The instruction that every prompt of `crafter` begins with, and the game's public rules.
 
 The rules serve as the reference solution, which an endless game cannot have. Only the guidance tier reads them; what
-the learner should know of them must be written to the graph.
+the learner should know about them must be written to the graph.
 """
 
 from mage_es.engine.bench.crafter.replies import ACTIONS

@@ -38,7 +38,7 @@ _AMBIGUOUS = "several"
 
 
 class StatedAmount(NamedTuple):
-    """`is_percentage`: it is written with a sign, such as 34.7 as `34.7%`."""
+    """`is_percentage`: it has a percent sign, as 34.7 has in `34.7%`."""
 
     number: Decimal
     is_percentage: bool

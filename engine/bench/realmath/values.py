@@ -106,7 +106,7 @@ class Evaluation:
         return bool(self._highest - self._lowest + _GUARD_BITS <= self._mp.prec)
 
     def is_equal(self, one: Numeric, other: Numeric) -> bool:
-        """Exactly if both are exact, or else in the digits that were computed."""
+        """Return whether two values are equal: exactly if both are exact, or else in the digits that were computed."""
         if isinstance(one, Fraction) and isinstance(other, Fraction):
             return one == other
         limit = self._mp.mpf(2) ** (self._highest - self._mp.prec + _ROUNDED_BITS)

@@ -77,7 +77,7 @@ def yes_no(reply: str, label: object) -> bool | None:
 
 
 def anomaly(reply: str, label: object) -> bool | None:
-    """It is never right with the published labels, which are not capitalised."""
+    """Return whether the finding is the label: never so with the published labels, which are not capitalised."""
     found = _ANOMALY.search(reply)
     return found[0].title() == label if found else None
 

@@ -33,7 +33,7 @@ FEW = 4
 T = TypeVar("T")
 
 _MOST_ANSWERS = 1_000
-"""Most items that are read of a list in prose."""
+"""Most items that are read from a list in prose."""
 _LONGEST_PROSE = 8_000
 _MOST_WORDS, _SHARE = 4, 0.8
 """Most words of a list item, and the share of items in a list that must be so short."""

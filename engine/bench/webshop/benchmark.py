@@ -176,7 +176,7 @@ class WebShop:
 
 
 def task_type_of(goal: Goal) -> str:
-    """`webshop_3_options` is for three and more. [section 4, WebShop, task types]"""
+    """`webshop_3_options` is for three or more. [section 4, WebShop, task types]"""
     named = min(MOST_OPTIONS, sum(bool(option.name) for option in goal.options))
     return f"webshop_{named}_option{'s' if named > 1 else ''}" if named else "webshop_plain"
 

@@ -12,7 +12,7 @@ FOLDER = "webshop"
 """The folder of both benchmarks in the data directory."""
 LICENCE = "MIT (github.com/princeton-nlp/WebShop)"
 ITEMS, INSTRUCTIONS, HUMAN = "items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json"
-"""Upstream's names; the last file is needed for people's goals only."""
+"""Upstream's names; the last file is needed only for goals that people wrote."""
 
 T = TypeVar("T")
 

@@ -28,7 +28,7 @@ _INDENTED: Mapping[PieceKind, str] = {"option": "  ", "product": "\n"}
 
 
 class PagePiece(NamedTuple):
-    """`option` is the name of the option that it is a value of."""
+    """`option` names the option of which it is a value."""
 
     text: str
     kind: PieceKind = "text"

@@ -72,7 +72,7 @@ def library() -> Callable[[str, str], float]:
 
 
 SHARED_LEVELS = 2
-"""How many category levels two products of one kind share at least."""
+"""The least number of category levels that two products of one kind share."""
 NO_NOUN = 0.2
 """Title score if the wanted name has no noun."""
 

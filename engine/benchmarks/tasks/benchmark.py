@@ -28,7 +28,7 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 
 INSTALL = "python -m pip install datasets"
 _Taken = defaultdict[str, dict[str, None]]
-"""The columns that had each role in any row, since JSON rows may differ."""
+"""For each role, the columns that had it in any row, since JSON rows may differ."""
 
 
 def read_hub(name: str, *, subset: str) -> tuple[Mapping[str, Sequence[Mapping[str, Any]]], str]:

@@ -41,9 +41,9 @@ _SPELT = (
         r"\1\2\3\4",
     ),
 )
-"""How the same is written in other ways, and how it is written here."""
+"""Other ways to write a sign, and how it is written here."""
 _INSIDE = re.compile(r"(?<=[^\W\d_])['._](?=[^\W\d_])|(?<=[^\W\d_]{2})-(?=[^\W\d_])|(?<=[^\W\d_])-(?=[^\W\d_]{2})")
-"""Punctuation within a word; a hyphen between single letters is more than that."""
+"""Punctuation within a word, but not a hyphen between single letters, which means something."""
 _BLANK = re.compile(r"(?<=[^\W_]) (?=[^\W\d_])|(?<=[^\W\d_]) (?=[^\W_])")
 _CODE = re.compile(r"\W*0[0-9]|.*[0-9][^\W\d_]", re.DOTALL)
 _UNITS_AT_ONCE = re.compile(r"(?<=[0-9])(?=(?:[kcm]?m|[km]?g|[km]?l|s|h|min|k[Ww]h?|[KMGT]?B)\b)")
@@ -73,7 +73,7 @@ def is_same(answer: str, right: str) -> bool:
 
 
 def holds(answer: str, right: str) -> bool:
-    """Return whether an answer is, or has in it, the right one, word for word."""
+    """Return whether an answer is, or contains, the right one, word for word."""
     if is_same(answer, right):
         return True
     if _amount(right):
@@ -117,7 +117,7 @@ def _words(text: str) -> list[str]:
 
 
 def _word(text: str) -> str:
-    """Return a word without what surrounds it, and without its punctuation if it is one of letters; "" for a dash."""
+    """Return a word without what surrounds it, and without its punctuation if it consists of letters; "" for a dash."""
     before = ""
     while text != before:
         before, text = text, text.strip(_QUOTES).rstrip(_BEHIND)

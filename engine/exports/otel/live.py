@@ -98,8 +98,8 @@ class QueuedOutbox:
         *,
         row: Callable[[str], MemoryRow],
     ) -> None:
-        """Send the spans of a finished request to a served run, answered by an upstream at an address; one that is not
-        on record has no `opened`. `row` returns a memory that it was shown."""
+        """Send the spans of a finished request to a served run, answered by an upstream at an address; a request that
+        is not on record has no `opened`. `row` returns a memory that it was shown."""
         if shape == "search":
             ids = ids._replace(chat=ids.request)  # it calls no model, so feedback is about the call itself
         if opened:

@@ -3,7 +3,7 @@
 Rules
     - A file has the form of the specification's file exporter: a line for each batch, one kind of data in each file.
     - A verdict is an event, which OpenTelemetry has as a log record with a name.
-    - Messages and records of a span are JSON in a text, as the conventions allow: tools read no other form there.
+    - Messages and records of a span are JSON in a text, as the conventions allow: tools read no other form.
 """
 
 import base64

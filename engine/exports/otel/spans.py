@@ -50,8 +50,8 @@ _PATHS: Mapping[v.RequestShape, str] = {
 
 
 class TraceSpan(NamedTuple):
-    """An operation; times are microseconds since 1970. `parent_id` is empty for the root of a trace, `error` for none.
-    A trace id has 16 bytes, a span id 8."""
+    """An operation; times are microseconds since 1970. `parent_id` is empty for the root of a trace, `error` if there
+    was none. A trace id has 16 bytes, a span id 8."""
 
     trace_id: bytes
     span_id: bytes
@@ -99,7 +99,7 @@ class Upstream(NamedTuple):
 
 
 class _Group:
-    """Spans below one: a question or a phase."""
+    """A question or a phase, which has spans below its own."""
 
     def __init__(self, trace_id: bytes, span_id: bytes, search_id: bytes, begin_us: int) -> None:
         self.trace_id, self.span_id, self.search_id, self.begin_us = trace_id, span_id, search_id, begin_us
@@ -376,8 +376,8 @@ def inference_spans(
     has_texts: bool = False,
     says: Mapping[str, Attributes] = NO_TEXTS,
 ) -> Iterator[TraceSpan]:
-    """Yield the spans of a request to a served run; `says` gives the text of memories. One that is not on record has no
-    `opened`, only its `shape`."""
+    """Yield the spans of a request to a served run; `says` gives the text of memories. A request that is not on record
+    has no `opened`, only its `shape`."""
     shape = opened.shape if opened else shape
     begin_us, error = end_us - closed.latency_us, _error_of(closed)
     failed = {error_attributes.ERROR_TYPE: error} if error else {}

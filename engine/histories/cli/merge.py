@@ -30,9 +30,9 @@ def merge(
 ) -> None:
     """Make a run with the memories of two others over the same benchmark, and print what it takes. No model is called.
 
-    Questions that one of them holds back for anchors or exams, the new run holds back too, and it takes no memory of
-    the other about such a question. The memories are on probation: while learning continues, a coin leaves each out of
-    one prompt in five until those of its run do no harm. Mastery, bandits and gate start afresh.
+    The new run also holds back every question that either of them holds back for anchors or exams, and takes no memory
+    about such a question from the other. The memories are on probation: while learning continues, a coin leaves each
+    out of one prompt in five until those of its run do no harm. Mastery, bandits and gate start afresh.
     """
     from mage_es.engine.histories.merge import merge as merged
     from mage_es.engine.run.directory import moment_of

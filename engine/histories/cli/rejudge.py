@@ -96,7 +96,7 @@ def table(report: RejudgeReport) -> TextTable:
 def _agreed(report: RejudgeReport) -> str:
     """Return what accuracy would have been, and how far both agree."""
     found, total = report.agreement, report.total
-    # Where both say the same of every answer, that is what chance would do as well.
+    # If both give every answer the same verdict, chance alone would agree as often.
     says_nothing = found.predictions in (found.both, found.neither)
     kappa = "" if says_nothing else f", Cohen's kappa {found.kappa:.2f}"
     text = (

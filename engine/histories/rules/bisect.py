@@ -3,8 +3,9 @@
 Rules
     - A metric is known at every moment, so every flip is found: where it passes its first level, towards its last one,
       and where it comes back.
-    - For a question the sequence is of prompts, by the hash of what is asked: equal prompts have one verdict. Both ends
-      come first. If they differ, the prompt in the middle of the open range is next, until two neighbours differ.
+    - For a question the sequence consists of prompts, by the hash of what is asked: equal prompts have one verdict.
+      Both ends come first. If they differ, the prompt in the middle of the open range is next, until two neighbours
+      differ.
     - That takes ceil(log2(n)) prompts besides the ends, for n steps between prompts that differ. No search needs fewer,
       since an answer at best halves the range.
     - If the verdict flips more than once, one of the flips is found: of those between known verdicts the one with the
@@ -20,8 +21,8 @@ from mage_es.events.vocabulary import QuestionPlanned
 
 def crossings(levels: Sequence[float | None]) -> list[int]:
     """Return each position where a sequence of levels passes its first one, towards its last one, and where it comes
-    back: the first, third, fifth are flips away. None is a position without a level; neither end may be one. If the
-    ends are equal there are no flips."""
+    back: the first, third and fifth are flips away from it. None is a position without a level; neither end may be one.
+    If the ends are equal there are no flips."""
     first, last = levels[0], levels[-1]
     assert first is not None and last is not None
     sides = [
@@ -67,7 +68,7 @@ def _open(row: Sequence[str], low: int, high: int) -> list[int]:
 
 
 def _halvings(prompts: int) -> int:
-    """Return how many verdicts it takes to find one step among those before, between and after some prompts."""
+    """Return how many verdicts it takes to find the step that flips, with this many prompts between the two ends."""
     return prompts.bit_length()
 
 

@@ -50,8 +50,8 @@ class Toss(NamedTuple):
 
 
 def tossed(asking: Prompted, names: frozenset[str]) -> Toss | None:
-    """Return the toss for these memories, whether all that were retrieved are left out; None if not each was tossed
-    for."""
+    """Return the toss for these memories: whether all of them that were retrieved were left out; None if some were not
+    tossed for."""
     planned = asking.planned
     hits = [hit for hit in (*planned.memories, *planned.left_out) if hit.memory_id in names]
     out = prod(hit.coin or planned.coin for hit in hits)
@@ -133,7 +133,7 @@ def _interval(
 
 class Judged(NamedTuple):
     """A snapshot on record: the guard's verdict, the iteration that was restored (None: none), which anchors were
-    planned and which of them were asked. At least `least` of them are asked whatever the answers."""
+    planned and which of them were asked. At least `least` of them are asked, whatever the answers are."""
 
     decided: GuardDecided
     restored: int | None
@@ -189,7 +189,7 @@ def anchors_asked(config: Config, scores: Scores, ruling: Ruling) -> int:
 
 
 def gated(decided: BenefitDecided, config: Config) -> tuple[Paired, ...]:
-    """Return what the gate of a configuration serves by the counts of a snapshot, type by type."""
+    """Return what the gate of a configuration serves given the counts of a snapshot, type by type."""
     is_gated, is_start = config.gate == "paired", decided.iteration < 0
     records, _ = served(decided.records, decided.pooled, p=config.gate_p, is_gated=is_gated, is_start=is_start)
     return records

@@ -1,4 +1,4 @@
-"""Which column each row gets, so that the sum of what they are worth is largest.
+"""Assign a column to each row such that their worth adds up to the most.
 
 Shortest augmenting paths, row by row. [Crouse 2016, On implementing 2D rectangular assignment algorithms, IEEE
 Transactions on Aerospace and Electronic Systems 52(4)] Among equals it decides as scipy's `linear_sum_assignment` does.
@@ -9,7 +9,7 @@ from math import inf
 
 
 def assigned(worth: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return (row, column) pairs in the order of rows, as many as there are of the fewer."""
+    """Return (row, column) pairs in the order of rows, one for each row or, if these are fewer, for each column."""
     if not worth or len(worth) <= len(worth[0]):
         return list(enumerate(_columns([[-each for each in row] for row in worth])))
     turned = [[-each for each in column] for column in zip(*worth, strict=True)]
@@ -17,7 +17,7 @@ def assigned(worth: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _columns(cost: Sequence[Sequence[float]]) -> list[int]:
-    """Return the column of each row of the least total cost; there are at least as many columns as rows."""
+    """Return a column for each row, at the least total cost; there are at least as many columns as rows."""
     width = len(cost[0]) if cost else 0
     of_row, of_column = [0.0] * len(cost), [0.0] * width  # the dual variables
     column_of, row_of = [-1] * len(cost), [-1] * width

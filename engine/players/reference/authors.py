@@ -1,4 +1,4 @@
-"""An author for each kind of brief: what the teacher writes of reference solutions.
+"""An author for each kind of brief: what the teacher makes of reference solutions.
 
     task types     one for each sequence of operations that several solutions have
     exploration    what to look for in each skill of the frontier, the skills with most wrong answers first
@@ -34,7 +34,7 @@ from mage_es.engine.players.reference.solutions import Worked, to_plain, type_st
 from mage_es.engine.players.reference.strategies import split_steps
 
 _LEAST_ALIKE, _SHARE_ALIKE = 3, Fraction(3, 4)
-"""How many questions, and what share of them, must have an answer for it to be stated for all of them."""
+"""How many questions, and what share of all, must have the same answer before it is stated for all."""
 
 
 def is_episode(case: briefs.Case) -> bool:
@@ -42,7 +42,7 @@ def is_episode(case: briefs.Case) -> bool:
 
 
 def shared_answer(cases: Sequence[briefs.Case]) -> str:
-    """Return "" if no answer is that common, or for episodes."""
+    """Return the answer that most cases have, "" if none is common enough, or for episodes."""
     if any(map(is_episode, cases)):
         return ""
     counts = Counter(case.answer for case in cases)

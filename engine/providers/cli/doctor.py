@@ -47,7 +47,7 @@ def doctor(
 ) -> None:
     """Check what a run needs from its tasks, from this machine and from its models.
 
-    Of tasks that you name: how a run would divide them, which column has which role, what is left out and why, and
+    For tasks that you name: how a run would divide them, which column has which role, what is left out and why, and
     what gives answers away. Packages, folder of runs and clock; for each model its key, endpoint, name and context, and
     its replies to a run's first prompts, the learner's to three: is each whole, how long did the model think, is an
     answer found in it, is it one of the labels or in the form that was asked for, and right? Exits with 4 if a run
@@ -78,14 +78,14 @@ def doctor(
         out.next(settings.again("doctor", *words, names=tuple(flags)))
         raise typer.Exit(PrerequisiteError.exit_code)
     if "optional" in states:
-        out.say("A run can start. A warning is no fault, but the run may learn less, or take more calls.")
+        out.say("A run can start. A warning does not stop it, but it may learn less, or take more calls.")
     if config.execution == BENCHMARK and needs_learner(config.benchmark):
         words += ["--execution", "MODEL"]
     out.next(settings.again("evolve", *words, names=tuple(flags)) if named else "mage-es demo")
 
 
 def _short(detail: str) -> str:
-    """Return what has room in a table: of the faults of several rows, the first and how many more there are."""
+    """Return what fits into a table: if several rows have faults, the first one, and how many more there are."""
     first, *more = detail.splitlines()
     return f"{first} {counted(len(more) - 1, 'more fault')} below." if len(more) > 1 else detail
 

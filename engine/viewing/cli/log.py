@@ -23,7 +23,7 @@ POLL_SECONDS = 0.2
 LINE = 200
 """How many characters of a line to show; `show seq:N` shows all."""
 SHORT = 64
-"""Most characters of a value that comes before longer ones."""
+"""Values with more characters than this come last in a line."""
 
 
 @takes("runs_dir")

@@ -56,7 +56,7 @@ def view(
     ] = None,
     keys: Annotated[
         Path | None,
-        typer.Option("--keys", metavar="FILE", help="File of keys, as of serve: those with `views = true` let in."),
+        typer.Option("--keys", metavar="FILE", help="File of keys, as for serve; those with `views = true` let in."),
     ] = None,
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at; other machines need --keys.")
@@ -71,8 +71,8 @@ def view(
     """Look at runs in a browser: what was learned, when, from what, and what each prompt said, at any earlier moment.
 
     Serves this machine alone, until Ctrl-C, and writes nothing. A run still being written is read again when its page
-    is loaded. Addresses work until the server ends: to share a page, write it with --to. A team looks with --keys: each
-    with a key of the file, guests by a link to one run that expires. Of a bucket all runs are restored, again when the
+    is loaded. Addresses work until the server ends: to share a page, write it with --to. A team uses --keys: members
+    have a key in the file, guests a link to one run that expires. All runs of a bucket are restored, again when the
     page of runs is loaded, into --runs-dir if it is given here, else into a folder that is deleted at the end.
     """
     from mage_es.engine.run.directory import list_runs
@@ -141,8 +141,8 @@ def view(
 
 
 def _mirrored(source: str, settings: Settings, out: Output, ends: ExitStack) -> Callable[[], list[Run]]:
-    """Return what lists the runs of a bucket. They are restored into --runs-dir only if this command names it: a
-    folder that a file or the environment names has runs of one's own."""
+    """Return what lists the runs of a bucket. They are restored into --runs-dir only if this command names it: a folder
+    that a file or the environment names holds the user's own runs."""
     from mage_es.engine.viewing.mirrored import Mirrored
 
     folder = settings.runs_dir

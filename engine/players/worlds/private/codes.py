@@ -1,6 +1,6 @@
 """Codes of a private form: fields that a text states, in a private spelling, order and punctuation.
 
-`KX-17/B` may be depot, shelf and grade: Lund is KX, shelf 17, fine is B. Only cases show which, or how.
+`KX-17/B` may be depot, shelf and grade: Lund is KX, shelf 17, fine is B. Only cases show which and how.
 """
 
 from mage_es.engine.benchmarks.tasks.scorers import Scorer

@@ -13,9 +13,9 @@ from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.seams.benchmark import Split
 
 _LIGHTEST, _DOUBLINGS = 0.2, 9
-"""Weights are from so many kilograms up to that doubled so many times."""
+"""The least weight in kilograms, and how often it may be doubled."""
 _CLEAR = 4
-"""No weight is within so many hundredths of a doubling of a limit, so that rounding moves none across."""
+"""No weight is this near to a limit, in hundredths of a doubling, so that rounding moves none across."""
 _FRAMES = (
     "Order {number}: {count} pieces of {goods}, {weight} kg. {person}, {town}",
     "{person} sends {weight} kg of {goods} to {town}, order {number}, in {count} boxes.",
@@ -49,7 +49,7 @@ class LimitRule:
 
 
 def kilograms(hundredths: int) -> float:
-    """Return the weight after so many hundredths of a doubling; within one it grows by equal steps."""
+    """Return the weight after this many hundredths of a doubling; within a doubling it grows by equal steps."""
     doublings, rest = divmod(hundredths, 100)
     return _LIGHTEST * (1 << doublings) * (100 + rest) / 100
 

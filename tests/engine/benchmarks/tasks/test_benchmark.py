@@ -108,7 +108,7 @@ def test_a_second_file_is_only_examined(tmp_path: Path) -> None:
     ("ending", "content", "complaint"),
     [
         ("jsonl", '{"question": "x", "answer": "y"}\n{"question": "z"}\n', ", line 2: answer: there is no such column"),
-        ("csv", "question,answer\nx,y\nz\n", ", line 3: has another number of fields"),
+        ("csv", "question,answer\nx,y\nz\n", ", line 3: expected 2 fields, as in the header, but found 1"),
         ("csv", 'question,answer\n"x\ny",z\n,w\n', ", line 4: question: is empty"),
         ("jsonl", '{"id": 1, "question": "x", "answer": "y"}\n' * 2, ", line 2: id: '1' is already the id of row 1"),
         ("csv", "", " is empty"),

@@ -67,6 +67,8 @@ VOTES, RIGHT = 4, 0.75
 """How many of a case's NEIGHBOURS outvote it, and how often they must be right about the cases that they judge."""
 P, SURE = 0.1, 0.01
 """The largest p value for a better metric: of the first, and of the second, which can overfit more."""
+FEWEST = 12
+"""Of fewer cases, folds do not tell whether a regression finds more: with ten it is no better than the cosine."""
 WORSE = 0.2
 """The largest p value for a regression that is worse than what was chosen before."""
 SHRINKAGE = 0.1
@@ -261,7 +263,7 @@ def _regressions(
         own = [*{cases[at].question_id or at: at for at, found in enumerate(known.types) if found == name}.values()]
         taught = frozenset(chain.from_iterable((normal_form(cases[at].question), cases[at].question_id) for at in own))
         learned = regression_of(words[own], [known.features[at] for at in own], known.folds[own], taught)
-        if not learned:
+        if not learned or len(own) < FEWEST:
             continue
         won = lost = 0
         for at, answer in zip(own, learned[1], strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.rules.metric import FOLDS, Placed, features, learn_metrics, outvoted, regression_for
+from mage_es.engine.rules.metric import FEWEST, FOLDS, Placed, features, learn_metrics, outvoted, regression_for
 from mage_es.engine.rules.regression import PENALTIES, TIE, answers_of, regression_of, words_of
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.projections.memory import Memory
@@ -190,6 +190,11 @@ def test_an_answer_has_about_as_many_of_the_cases_shown_as_it_is_likely() -> Non
     found = answers(memory, asked("A parcel for Arden by Zoe."))
     assert found[0] == "Wren" and sorted(found) == ["Crane", "Crane", "Wren", "Wren", "Wren"]
     assert answers(memory, asked("A parcel for Corby by Zoe.")) == ["Finch"] * 5
+
+
+def test_of_a_handful_of_cases_no_regression_is_learned() -> None:
+    told = parcels(9, FEWEST)
+    assert regression_for(learned(told), "t") and not regression_for(learned(told[:-1]), "t")
 
 
 def test_the_likeliest_of_many_labels_has_two_of_the_cases_shown() -> None:

@@ -261,9 +261,11 @@ def _regressions(
     for name in {case.task_type: None for case in cases if not case.is_old and case.question}:
         # One case of each question: to leave out one of two would leave its answer there.
         own = [*{cases[at].question_id or at: at for at, found in enumerate(known.types) if found == name}.values()]
+        if len(own) < FEWEST:
+            continue
         taught = frozenset(chain.from_iterable((normal_form(cases[at].question), cases[at].question_id) for at in own))
         learned = regression_of(words[own], [known.features[at] for at in own], known.folds[own], taught)
-        if not learned or len(own) < FEWEST:
+        if not learned:
             continue
         won = lost = 0
         for at, answer in zip(own, learned[1], strict=True):

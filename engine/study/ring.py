@@ -7,9 +7,9 @@ Rules
     - Each method has a run of its own for each seed, in the folder of the runs, under a fixed name. The same ring
       continues where it stopped: a finished run is read, an unfinished one resumed, and no recorded call is made again.
     - Differences are paired by seed and question, with the exact interval and sign test of exams over all answers of
-      all seeds. These pooled numbers take answers for independent, though those of one seed share what was learned: where
-      seeds differ, the interval is too short for another seed (`tests/bench/by_seed.py`). So from `LEAST_SEEDS` seeds on
-      there is also the t interval of the seeds' mean differences, and it then decides.
+      all seeds. These pooled numbers take answers for independent, though those of one seed share what was learned:
+      where seeds differ, the interval is too short for another seed (`tests/bench/by_seed.py`). So from `LEAST_SEEDS`
+      seeds on there is also the t interval of the seeds' mean differences, and it then decides.
     - MAGE has `lost` if the interval of its difference from `knn` lies below 0.
 """
 

@@ -4,7 +4,7 @@ Rules
     - It is a ring of one seed over no memory, the nearest answer without a model, the plain nearest cases, and MAGE. So
       all four see the same questions, and the same call continues where it stopped.
     - What is better than no memory is asked once more with the answers of the memories exchanged (`exam --control
-      permuted`; the demo's control is `shuffled`): a model that only learns which answers there are gains as much then.
+      permuted`): a model that only learns which answers there are gains as much then.
     - A gain is better than no memory, than that control and than the commonest answer, and nothing beside the text
       gives answers away. All rests on paired intervals: what they do not exclude is reported as not shown.
     - What the nearest cases answer without a call (recall) is counted apart, as a served run always asks the model.
@@ -74,9 +74,9 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     against the nearest case's answer. `recalled` held-out questions were answered by the nearest cases, without a call,
     `recalled_right` of them rightly; `by_model` are the others. `unread` counts wrong answers of the model without
     memory by what was wrong with the reply (`truncated`, `empty`, ...): if there are many, that start is too low.
-    `controlled` is how many it got right under `control`, and of how many, `under_control` that exam minus its own:
-    None where MAGE is not better than no memory. `commonest` is that answer and how many of MAGE's questions it fits, if
-    they share a few, and `over_commonest` how far MAGE is ahead of it.
+    `controlled` is how many it got right with the answers exchanged, and of how many, `under_control` that exam minus
+    its own: None where MAGE is not better than no memory. `commonest` is that answer and how many of MAGE's questions
+    it fits, if they share a few, and `over_commonest` how far MAGE is ahead of it.
     `is_gain`: see the rules of this module.
     """
 
@@ -88,7 +88,6 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     shown_over_plain: Outlook
     over_look_up: RingDifference
     shown_over_look_up: Outlook
-    control: str
     controlled: tuple[int, int] = (0, 0)
     under_control: ExamDifference | None = None
     commonest: tuple[str, int] | None = None
@@ -122,7 +121,6 @@ async def atryout(
     learn_from: int | None = None,
     name: str | None = None,
     models: Models | None = None,
-    control: Literal["permuted", "shuffled"] = "permuted",
 ) -> TryoutReport:
     """Measure a model on a benchmark with nothing, with plain nearest cases and with what it learned.
 
@@ -163,7 +161,7 @@ async def atryout(
     controlled, under_control, commonest = (0, 0), None, None
     if _outlook(gain) == "better":
         exam = await aexamine(
-            run, questions=questions, control=control, data_dir=data_dir, runtime=runtime, **examinees(models)
+            run, questions=questions, control="permuted", data_dir=data_dir, runtime=runtime, **examinees(models)
         )
         controlled, under_control, commonest = (exam.correct, exam.total), exam.beside, exam.commonest
     over_commonest = None
@@ -180,7 +178,6 @@ async def atryout(
         shown_over_plain=_outlook(over_plain),
         over_look_up=over_look_up,
         shown_over_look_up=_outlook(over_look_up),
-        control=control,
         controlled=controlled,
         under_control=under_control,
         commonest=commonest,

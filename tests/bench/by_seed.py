@@ -53,7 +53,13 @@ def main() -> None:
             ]
             shares = (f"{100 * share:.1f} %, {width:.0f}" for share, width in zip(coverage(found), widths, strict=True))
             rows.append((str(seeds), str(questions), f"{spread:.0f}", *shares))
-    header = ("seeds", "questions", "sd between seeds", "pooled: holds it, points wide", "by seed: holds it, points wide")
+    header = (
+        "seeds",
+        "questions",
+        "sd between seeds",
+        "pooled: holds it, points wide",
+        "by seed: holds it, points wide",
+    )
     print_table(f"The true difference ({TRUE:g} points) in an interval of 95 %", header, rows)
 
 

@@ -71,7 +71,7 @@ def ring(
             name=name,
             register=register,
         )
-    out.report(report, ring_table(report), *_by_seed(report), *_conditions(report), *_notes(report))
+    out.report(report, ring_table(report), *by_seed_table(report), *conditions(report), *notes(report))
     out.next(settings.again("verify", report.runs[-1], names=("runs_dir",)))
 
 
@@ -109,7 +109,7 @@ def difference_line(difference: RingDifference) -> str:
     return f"{difference.points:+.1f} ({spread.low:+.1f} to {spread.high:+.1f}; {counts}{p})"
 
 
-def _by_seed(report: RingReport) -> list[TextTable]:
+def by_seed_table(report: RingReport) -> list[TextTable]:
     """Return the table of the intervals over seeds, [] for a ring of too few."""
     rows = [(row.method, *(_over_seeds(row, other) for other in ("knn", "zero_shot"))) for row in report.rows]
     if not any(each.by_seed for row in report.rows for each in row.differences):
@@ -129,7 +129,7 @@ def by_seed_line(difference: RingDifference) -> str:
     return f"{difference.points:+.1f} ({spread.low:+.1f} to {spread.high:+.1f}, p {spread.p:.2g})"
 
 
-def _conditions(report: RingReport) -> list[TextTable]:
+def conditions(report: RingReport) -> list[TextTable]:
     """Return the table of who wrote for a method and what it had less of, [] if that holds for none."""
     rows = [(row.method, _writer(report, row), "; ".join(_less(report, row))) for row in report.rows]
     rows = [row for row in rows if any(row[1:])]
@@ -158,8 +158,8 @@ def _budget(report: RingReport) -> Iterator[str]:
             if row.over_budget
         ]
         yield (
-            f"A method looks at --budget-tokens {most:,} after each block of questions, mage after each iteration. Beyond "
-            f"it, in the seed with most: {', '.join(over) or 'none'}."
+            f"A method looks at --budget-tokens {most:,} after each block of questions, mage after each iteration. "
+            f"Beyond it, in the seed with most: {', '.join(over) or 'none'}."
         )
 
 
@@ -169,7 +169,7 @@ def undecided(report: RingReport) -> Iterator[str]:
         yield f"Answers that neither a rule nor a judge could decide are in no count: {', '.join(some)}."
 
 
-def _notes(report: RingReport) -> Iterator[str]:
+def notes(report: RingReport) -> Iterator[str]:
     seeds = f"seeds {report.seeds[0]} to {report.seeds[-1]}" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
     yield (
         f"Each had {report.learned} questions to learn from, MAGE its anchors among them, {seeds}; tokens in and out "
@@ -181,8 +181,8 @@ def _notes(report: RingReport) -> Iterator[str]:
     if len(report.seeds) > 1:
         yield (
             "The first table pools the answers of all seeds, as if each were independent. Those of one seed share what "
-            "was learned for it, so its intervals are of these answers; another seed may differ by more, as the interval "
-            "by seed says, which is given from five seeds on."
+            "was learned for it, so its intervals are of these answers: another seed may differ by more. How much more "
+            "the intervals by seed say, which there are from five seeds on."
         )
     if any(row.lost for row in report.rows):
         yield "mage lost: it is significantly worse than knn here."

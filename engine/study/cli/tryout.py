@@ -145,9 +145,8 @@ def _taught(report: TryoutReport, of: int) -> Iterator[str]:
             "That shows no gain: memories may only say which answers there are, not which one is right, and more "
             "held-out questions would tell."
         )
-    control = {"permuted": "the answers of its memories exchanged", "shuffled": "the memories of other questions"}
     right, asked = report.controlled
-    yield f"With {control[report.control]} it got {right} of {asked}: {_spread(report.under_control)}."
+    yield f"With the answers of its memories exchanged it got {right} of {asked}: {_spread(report.under_control)}."
     if report.commonest:
         answer, right = report.commonest
         ahead = f": {_spread(report.over_commonest)}" if report.over_commonest else ""

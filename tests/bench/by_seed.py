@@ -24,10 +24,11 @@ def simulated(*, seeds: int, questions: int, spread: float, rings: int) -> Itera
     stream = np.random.default_rng([seeds, questions, int(spread)])
     for _ in range(rings):
         own, other = dict[tuple[int, str], bool](), dict[tuple[int, str], bool]()
-        for seed, ahead in enumerate(np.clip((TRUE + spread * stream.standard_normal(seeds)) / 100, -1, 1)):
+        leads = np.clip((TRUE + spread * stream.standard_normal(seeds)) / 100, -1, 1).tolist()
+        for seed, ahead in enumerate(leads):
             changed = max(CHANGED, abs(ahead))
             won, lost = (changed + ahead) / 2, (changed - ahead) / 2
-            for name, drawn in enumerate(stream.random(questions)):
+            for name, drawn in enumerate(stream.random(questions).tolist()):
                 own[seed, str(name)], other[seed, str(name)] = drawn < won, won <= drawn < won + lost
         yield difference_of(own, other, "knn")
 

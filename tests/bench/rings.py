@@ -56,8 +56,8 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("names", nargs="+")
     given = parser.parse_args()
-    over = ("over knn, 95 %", "by seed", "over zero_shot, 95 %", "by seed")
-    header = ("ring", "seeds", "method", "right", *over, "tokens a question", "calls")
+    compared = ("over knn, 95 %", "by seed", "over zero_shot, 95 %", "by seed")
+    header = ("ring", "seeds", "method", "right", *compared, "tokens a question", "calls")
     print("|", " | ".join(header), "|")
     print("|---" * len(header) + "|")
     for name in given.names:

@@ -424,6 +424,11 @@ def is_writing(name: str) -> bool:
     return bool(_of_method(name, "is_writing"))
 
 
+def reduced(name: str) -> str:
+    """Return what a method says it has less of than its paper, or than all it learned from; "" for nothing."""
+    return _of_method(name, "reduced") or ""
+
+
 def _of_method(name: str, attribute: str) -> Any:
     """Return what the class of a method says of it, None if it says nothing or `name` is no method."""
     return getattr(load("mage_es.methods", name), attribute, None) if is_method(name) else None

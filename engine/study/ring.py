@@ -6,13 +6,18 @@ Rules
       them too.
     - Each method has a run of its own for each seed, in the folder of the runs, under a fixed name. The same ring
       continues where it stopped: a finished run is read, an unfinished one resumed, and no recorded call is made again.
-    - Differences are paired by seed and question, with the exact interval and sign test of exams. MAGE has `lost` if
-      the interval of its difference from `knn` lies below 0.
+    - Differences are paired by seed and question, with the exact interval and sign test of exams over all answers of
+      all seeds. These pooled numbers take answers for independent, though those of one seed share what was learned:
+      where seeds differ, the interval is too short for another seed (`tests/bench/by_seed.py`). So from `LEAST_SEEDS`
+      seeds on there is also the t interval of the seeds' mean differences, and it then decides.
+    - MAGE has `lost` if the interval of its difference from `knn` lies below 0.
 """
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,30 +25,41 @@ import msgspec
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.config import Config, checked
 from mage_es.engine.models.registry import Models, require_learner
+from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.engine.rules.splits import ANCHOR_SHARE
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.directory import RUNS_DIR, Run
-from mage_es.engine.run.exams import PairedDifference, exam_records, interval, ledger_of, paired_difference, read_exam
+from mage_es.engine.run.exams import (
+    Interval,
+    PairedDifference,
+    exam_records,
+    interval,
+    ledger_of,
+    paired_difference,
+    read_exam,
+)
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import divide
+from mage_es.engine.run.world import baseline_of, divide
 from mage_es.engine.study.baseline import (
     ALSO,
     LEARNED,
     abaseline,
     aresume_baseline,
     is_writing,
+    reduced,
     require_baseline,
     tokens_of,
     with_writer,
 )
 from mage_es.engine.study.baselines.table import is_method
+from mage_es.engine.study.reporting.cells import BY_SEED, cell_of
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.evolve import aevolve
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.resume import aresume
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import RunFinished, RunRegistered, Tier
+from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, RunFinished, RunRegistered, Tier
 from mage_es.projections.ledger import Usage
 
 MAGE, PLAIN, NOTHING, LOOK_UP = "mage", "knn", "zero_shot", "nearest_label"
@@ -52,6 +68,8 @@ POOL = 24
 LEAST_ANCHORS = 3
 """With fewer there are no anchors: one or two decide nothing, and of ten questions each is a tenth of what can be
 learned."""
+LEAST_SEEDS = 5
+"""How many seeds an interval over seeds needs: of fewer, the spread is hardly known, and t makes it too wide to use."""
 ANSWERING: tuple[Tier, ...] = ("execution", "judge")
 
 
@@ -59,9 +77,18 @@ _Verb = Callable[..., Awaitable[object]]
 
 
 class RingDifference(PairedDifference, frozen=True, kw_only=True):
-    """One method minus another on the questions of the same seeds."""
+    """One method minus another on the questions of the same seeds.
+
+    `interval` pools all answers. `by_seed` is the t interval of the seeds' mean differences: None with fewer than
+    `LEAST_SEEDS`, or where all seeds have the same difference.
+    """
 
     to: str
+    by_seed: Interval | None = None
+
+    @property
+    def is_behind(self) -> bool:
+        return (self.by_seed or self.interval).high < 0
 
 
 class RingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,8 +96,11 @@ class RingRow(msgspec.Struct, frozen=True, kw_only=True):
 
     `differences` are those from `knn`, `zero_shot` and `nearest_label`, where they took part.
     `input_tokens` and `output_tokens` are means per held-out question, `learning_tokens` and `guidance_tokens` sums of
-    all that learning used and of the guidance model's part; `writer` is the model that wrote for a method that writes;
-    `lost`: significantly worse than `knn`, for MAGE only.
+    all that learning used and of the guidance model's part; `writer` is the model that wrote, for MAGE and methods that
+    write; `learned` is the smallest number of questions that it learned from in a seed, `reduced` what else it had less
+    of, and `over_budget` by how many tokens its learning was beyond the budget, in the seed with most. `undecided`
+    answers are in no other number, failed calls are wrong answers. `lost`: significantly worse than `knn`, for MAGE
+    only.
     """
 
     method: str
@@ -84,6 +114,10 @@ class RingRow(msgspec.Struct, frozen=True, kw_only=True):
     guidance_tokens: int
     calls: int
     writer: str = ""
+    learned: int = 0
+    reduced: str = ""
+    over_budget: int = 0
+    undecided: int = 0
     lost: bool = False
 
 
@@ -95,15 +129,18 @@ class RingReport(msgspec.Struct, frozen=True, kw_only=True):
     guidance: str
     seeds: tuple[int, ...]
     learned: int
+    budget_tokens: int
     rows: tuple[RingRow, ...]
     runs: tuple[str, ...]
 
 
 class _Sat(NamedTuple):
-    """A method's exam of one seed: which questions it got right, and what was used for the exam and before it, by
-    tier."""
+    """A method's exam of one seed: which questions it got right, from how many it had learned, and what was used for
+    the exam and before it, by tier."""
 
     right: Mapping[str, bool]
+    undecided: int
+    learned: int
     examined: Sequence[Usage]
     learning: int
     guidance: int
@@ -141,11 +178,13 @@ class _Ring(NamedTuple):
         )
         models = self.models if self.models is None or config.guidance else self.models._replace(guidance=None)
         await self._go_on(run, config, begin, aresume_baseline, self.runtime, models)
-        sat = read_exam(LogReader(run.log_path))
+        reader = LogReader(run.log_path)
+        sat, begun = read_exam(reader), baseline_of(reader)
         exam = [sat.ledger.total(tier, iteration=-1) for tier in ANSWERING]
         learning = tokens_of(sat.ledger) - sum(map(_tokens, exam))
         right = dict(sat.answers.select("question_id", "correct").iter_rows())
-        return _Sat(right, exam, learning, _tokens(sat.ledger.total("guidance")))
+        learned = learned_in(reader) or len(begun.learned if begun else ())  # what is not asked is shown
+        return _Sat(right, len(sat.undecided), learned, exam, learning, _tokens(sat.ledger.total("guidance")))
 
     async def _mage(self, run: Run, config: Config) -> _Sat:
         """Evolve to the end or, if tokens are limited, one iteration at a time."""
@@ -170,7 +209,8 @@ class _Ring(NamedTuple):
         record = next(each for each in exam_records(reader) if each.opened.exam == report.exam_id)
         exam, learning = read_exam(record.log(run), record), ledger_of(reader)
         used = [exam.ledger.total(tier) for tier in ANSWERING]
-        return _Sat(dict(report.answers), used, tokens_of(learning), _tokens(learning.total("guidance")))
+        undecided, guidance = sum(report.undecided.values()), _tokens(learning.total("guidance"))
+        return _Sat(dict(report.answers), undecided, learned_in(reader), used, tokens_of(learning), guidance)
 
     async def _go_on(
         self, run: Run, config: Config, begin: _Verb, resume: _Verb, runtime: Runtime, models: Models | None
@@ -254,16 +294,20 @@ async def aring(
         method: {(seed, name): is_right for seed, sat in sats.items() for name, is_right in sat.right.items()}
         for method, sats in found.items()
     }
+    guidance = models.guidance.name if models and models.guidance else config.guidance
     writers = {
         method: with_writer(config, method).guidance or config.execution for method in methods if is_writing(method)
-    }
+    } | {MAGE: guidance}
     return RingReport(
         benchmark=config.benchmark,
         execution=models.execution.name if models else config.execution,
-        guidance=models.guidance.name if models and models.guidance else config.guidance,
+        guidance=guidance,
         seeds=tuple(each_seed),
         learned=learned,
-        rows=tuple(_row(method, [*found[method].values()], right, writers.get(method, "")) for method in methods),
+        budget_tokens=budget_tokens,
+        rows=tuple(
+            _row(method, [*found[method].values()], right, writers.get(method, ""), budget_tokens) for method in methods
+        ),
         runs=tuple(ring.run(method, seed).id for seed in each_seed for method in methods),
     )
 
@@ -282,7 +326,7 @@ def _require(methods: Sequence[str], seeds: int) -> None:
 
 
 def _row(
-    method: str, sats: Sequence[_Sat], right: Mapping[str, Mapping[tuple[int, str], bool]], writer: str
+    method: str, sats: Sequence[_Sat], right: Mapping[str, Mapping[tuple[int, str], bool]], writer: str, budget: int
 ) -> RingRow:
     own = right[method]
     differences = tuple(
@@ -304,8 +348,18 @@ def _row(
         guidance_tokens=sum(sat.guidance for sat in sats),
         calls=sum(use.calls for use in uses),
         writer=writer,
-        lost=method == MAGE and any(each.to == PLAIN and each.interval.high < 0 for each in differences),
+        learned=min(sat.learned for sat in sats),
+        reduced=reduced(method),
+        over_budget=max(0, *(sat.learning - budget for sat in sats)) if budget else 0,
+        undecided=sum(sat.undecided for sat in sats),
+        lost=method == MAGE and any(each.to == PLAIN and each.is_behind for each in differences),
     )
+
+
+def learned_in(reader: LogReader) -> int:
+    """Return from how many questions a run learned: those that it answered to learn, and anchors that became cases."""
+    asked = {event.question_id for event in reader.of(AnswerJudged) if event.purpose in ("fresh", "trial")}
+    return len(asked.union(event.question_id for event in reader.of(MemoryAppended) if event.phase == OF_ANCHORS))
 
 
 def examinees(models: Models | None) -> Mapping[str, Any]:
@@ -318,7 +372,13 @@ def difference_of(
 ) -> RingDifference:
     """Return the difference between two methods, each given as right or not by seed and question; `name` is the
     second's."""
-    return RingDifference(to=name, **msgspec.structs.asdict(paired_difference(own, other)))
+    seeds = defaultdict[int, list[float]](list)
+    for (seed, question), is_right in own.items():
+        if (seed, question) in other:
+            seeds[seed].append(100 * (float(is_right) - float(other[seed, question])))
+    over = cell_of((fmean(each) for each in seeds.values()), "points", interval=BY_SEED)
+    by_seed = over.interval if over and over.sd and over.n >= LEAST_SEEDS else None
+    return RingDifference(to=name, by_seed=by_seed, **msgspec.structs.asdict(paired_difference(own, other)))
 
 
 def _tokens(use: Usage) -> int:

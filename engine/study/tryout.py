@@ -4,10 +4,12 @@ Rules
     - It is a ring of one seed over no memory, the nearest answer without a model, the plain nearest cases, and MAGE. So
       all four see the same questions, and the same call continues where it stopped.
     - What is better than no memory is asked once more with the answers of the memories exchanged (`exam --control
-      permuted`; the demo's control is `shuffled`): a model that only learns which answers there are gains as much then.
+      permuted`): a model that only learns which answers there are gains as much then.
     - A gain is better than no memory, than that control and than the commonest answer, and nothing beside the text
       gives answers away. All rests on paired intervals: what they do not exclude is reported as not shown.
     - What the nearest cases answer without a call (recall) is counted apart, as a served run always asks the model.
+    - A question counts for a method if its answer could be decided, and a failed call is a wrong answer. So where some
+      are undecided the methods' totals differ, and a difference is over the questions that both decided.
 """
 
 from pathlib import Path
@@ -18,7 +20,6 @@ import polars as pl
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
-from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.engine.run.directory import RUNS_DIR, find_run
 from mage_es.engine.run.exams import (
     PairedDifference,
@@ -41,13 +42,14 @@ from mage_es.engine.study.ring import (
     RingRow,
     aring,
     examinees,
+    learned_in,
 )
 from mage_es.engine.verbs.data import DataReport, check, tasks_of
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamDifference
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, FormDecided, MemoryAppended
+from mage_es.events.vocabulary import FormDecided
 
 METHODS = (NOTHING, LOOK_UP, PLAIN, MAGE)
 QUESTIONS = 60
@@ -57,7 +59,8 @@ Outlook = Literal["better", "level", "worse"]
 
 
 class ByModel(msgspec.Struct, frozen=True, kw_only=True):
-    """The held-out questions that MAGE put to the model, how many it got right, and how many of the same alone."""
+    """The held-out questions that MAGE put to the model and that were decided both with and without its memories: how
+    many it got right, and how many of the same alone."""
 
     asked: int
     right: int
@@ -71,9 +74,9 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     against the nearest case's answer. `recalled` held-out questions were answered by the nearest cases, without a call,
     `recalled_right` of them rightly; `by_model` are the others. `unread` counts wrong answers of the model without
     memory by what was wrong with the reply (`truncated`, `empty`, ...): if there are many, that start is too low.
-    `controlled` is how many it got right under `control`, `under_control` that exam minus its own: None where MAGE is
-    not better than no memory. `commonest` is that answer and how many questions it fits, if they share a few, and
-    `over_commonest` how far MAGE is ahead of it.
+    `controlled` is how many it got right with the answers exchanged, and of how many, `under_control` that exam minus
+    its own: None where MAGE is not better than no memory. `commonest` is that answer and how many of MAGE's questions
+    it fits, if they share a few, and `over_commonest` how far MAGE is ahead of it.
     `is_gain`: see the rules of this module.
     """
 
@@ -85,8 +88,7 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     shown_over_plain: Outlook
     over_look_up: RingDifference
     shown_over_look_up: Outlook
-    control: str
-    controlled: int = 0
+    controlled: tuple[int, int] = (0, 0)
     under_control: ExamDifference | None = None
     commonest: tuple[str, int] | None = None
     over_commonest: PairedDifference | None = None
@@ -119,7 +121,6 @@ async def atryout(
     learn_from: int | None = None,
     name: str | None = None,
     models: Models | None = None,
-    control: Literal["permuted", "shuffled"] = "permuted",
 ) -> TryoutReport:
     """Measure a model on a benchmark with nothing, with plain nearest cases and with what it learned.
 
@@ -143,33 +144,31 @@ async def atryout(
     mage = rows[MAGE]
     gain, over_plain, over_look_up = (_difference(mage, each) for each in (NOTHING, PLAIN, LOOK_UP))
     start, run = (find_run(Path(runs_dir), ring.runs[METHODS.index(each)]) for each in (NOTHING, MAGE))
-    bare = read_exam(LogReader(start.log_path)).answers
-    alone = _right(bare)
+    bare = read_exam(LogReader(start.log_path))
+    alone = _right(bare.answers)
     # The ring's exam is the first of these questions; the run may have been examined in other ways since.
     reader = LogReader(run.log_path)
     exams = (each for each in exam_records(reader) if is_own(each.opened, learner_of(reader)))
-    answers = ((each, _right(read_exam(each.log(run), each).answers)) for each in exams)
-    examined, right = next((each, right) for each, right in answers if right.keys() == alone.keys())
+    sat = ((each, read_exam(each.log(run), each)) for each in exams)
+    examined, right = next((each, _right(exam.answers)) for each, exam in sat if exam.questions == bare.questions)
     recalled = right.keys() & recalled_in(examined.log(run))
-    asked = right.keys() - recalled
+    asked = right.keys() & alone.keys() - recalled
     by_model = ByModel(
         asked=len(asked),
         right=sum(right[name] for name in asked),
         alone=sum(alone[name] for name in asked),
     )
-    controlled, under_control, commonest = 0, None, None
+    controlled, under_control, commonest = (0, 0), None, None
     if _outlook(gain) == "better":
         exam = await aexamine(
-            run, questions=questions, control=control, data_dir=data_dir, runtime=runtime, **examinees(models)
+            run, questions=questions, control="permuted", data_dir=data_dir, runtime=runtime, **examinees(models)
         )
-        controlled, under_control, commonest = exam.correct, exam.beside, exam.commonest
+        controlled, under_control, commonest = (exam.correct, exam.total), exam.beside, exam.commonest
     over_commonest = None
     if commonest:
         answer, _ = commonest
-        over_commonest = paired_difference(right, {name: world.questions[name].gold == answer for name in right})
-    reader = LogReader(run.log_path)
-    learned = {event.question_id for event in reader.of(AnswerJudged) if event.purpose == "fresh"}
-    learned |= {event.question_id for event in reader.of(MemoryAppended) if event.phase == OF_ANCHORS}
+        fits = {name: world.questions[name].gold == answer for name in right}
+        commonest, over_commonest = (answer, sum(fits.values())), paired_difference(right, fits)
     return TryoutReport(
         data=data,
         ring=ring,
@@ -179,7 +178,6 @@ async def atryout(
         shown_over_plain=_outlook(over_plain),
         over_look_up=over_look_up,
         shown_over_look_up=_outlook(over_look_up),
-        control=control,
         controlled=controlled,
         under_control=under_control,
         commonest=commonest,
@@ -194,11 +192,11 @@ async def atryout(
         recalled=len(recalled),
         recalled_right=sum(right[name] for name in recalled),
         by_model=by_model,
-        unread=reasons(bare),
-        learned=len(learned),
-        is_look_up=rows[LOOK_UP].correct >= max(row.correct for row in ring.rows),
+        unread=reasons(bare.answers),
+        learned=learned_in(LogReader(run.log_path)),
+        is_look_up=_share(rows[LOOK_UP]) >= max(map(_share, ring.rows)),
         run_id=run.id,
-        form=next(reader.of(FormDecided), None),
+        form=next(LogReader(run.log_path).of(FormDecided), None),
     )
 
 
@@ -207,6 +205,10 @@ tryout = blocking(atryout)
 
 def _right(answers: pl.DataFrame) -> dict[str, bool]:
     return dict(answers.select("question_id", "correct").iter_rows())
+
+
+def _share(row: RingRow) -> float:
+    return row.correct / max(1, row.total)
 
 
 def _difference(row: RingRow, other: str) -> RingDifference:

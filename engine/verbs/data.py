@@ -1,5 +1,8 @@
 """The verb `check`: how a run would use a benchmark."""
 
+import re
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -12,6 +15,8 @@ from mage_es.engine.run.world import World, open_world, require_scoring
 from mage_es.engine.seams.benchmark import SPLITS, Repeat, column_roles_of
 from mage_es.engine.verbs.preflight import given_away
 
+_WORD = re.compile(r"[^\W_]+")
+
 
 class RoleRow(msgspec.Struct, frozen=True, kw_only=True):
     """A role that a column of own tasks can have, and the column that has it, or "". If a column has the name but not
@@ -23,7 +28,7 @@ class RoleRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DataReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run would divide a benchmark: sizes, what is left out, near-duplicates that go into one split together.
+    """How a run would divide a benchmark: sizes, what is left out, copies that go into one split together.
 
     `columns` are those of own tasks, one for each role.
     """
@@ -65,5 +70,34 @@ def check(config: Config, world: World) -> DataReport:
         left_out=splits.repeats,
         groups=splits.groups,
         leaks=given_away(config, benchmark, splits),
-        said=cutoffs(config, splits.events),
+        said=(*cutoffs(config, splits.events), *_of_one_form(world)),
     )
+
+
+def _of_one_form(world: World) -> Iterator[str]:
+    """Yield how many held-out own tasks differ from one to learn from in numbers and names alone."""
+    # No copies: another number asks another question, and where all tasks have one form, none could be held out.
+    if not column_roles_of(world.benchmark):
+        return
+    splits, questions = world.splits, world.questions
+    learned = {form: name for name in reversed(splits.evolution) if (form := form_of(questions[name].question))}
+    alike = {name: learned[form] for name in splits.held_out if (form := form_of(questions[name].question)) in learned}
+    for name in islice(alike, 1):
+        yield (
+            f"{len(alike)} of {len(splits.held_out)} held-out tasks differ from one to learn from in numbers and "
+            f"capitalized words alone, such as {name} from {alike[name]}. They are no copies, and are held out: but if "
+            "the answer stays the same, an exam asks what was seen, and the row nearest_label of `mage-es try` is high."
+        )
+
+
+def form_of(text: str) -> str:
+    """Return a question with a blank for every run of numbers and capitalized words; "" if those are most of it."""
+    words = _WORD.findall(text)
+    blanks = ["" if _is_filled_in(word) else word for word in words]
+    if 2 * blanks.count("") > len(words):
+        return ""
+    return " ".join(word or "_" for word, before in zip(blanks, ["-", *blanks], strict=False) if word or before)
+
+
+def _is_filled_in(word: str) -> bool:
+    return word[0].isupper() or not word.isalpha()

@@ -11,7 +11,8 @@ Rules
       place is not filled, so a pair shows what a memory adds to the others shown with it.
     - Each toss counts, since all are independent. By intention to treat: a memory that did not fit the model's context
       still counts as let in. It is the only number of the three that needs neither calls nor assumptions.
-    - The association also has the difference between questions that are near to a memory and those that are not.
+    - The association also has the difference between questions that are near to a memory and those that are not. It
+      has no revisits: those are asked because they were missed, and what they are shown would look as if it did harm.
     - Bare prompts, recalled answers and episodes are not counted: they show nothing, have no prompt, or retrieve at
       every step.
     - Below LEAST_PAIRS pairs, or `live_gain.LEAST` questions on either side, no interval is given.
@@ -170,7 +171,9 @@ def chance_of(coin: Difference) -> float | None:
 
 
 def association_of(found: Sequence[Prompted], names: frozenset[str]) -> Difference:
-    """Return the difference, seen minus not seen, over questions of the same types since the first that saw one."""
+    """Return the difference, seen minus not seen, over questions of the same types since the first that saw one; no
+    revisit counts on either side."""
+    found = [asking for asking in found if asking.planned.purpose != "revisit"]
     saw = _last(found, lambda asking: not names.isdisjoint(asking.shown))
     types = {asking.planned.task_type for asking in saw.values()}
     since = min((asking.seq for asking in found if not names.isdisjoint(asking.shown)), default=0)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import RecordedExam, exam_records, read_exam
-from mage_es.engine.study.cli.ring import difference_line
-from mage_es.engine.study.ring import ANSWERING, NOTHING, PLAIN, difference_of
+from mage_es.engine.study.cli.ring import by_seed_line, difference_line
+from mage_es.engine.study.ring import ANSWERING, LEAST_SEEDS, NOTHING, PLAIN, difference_of
 from mage_es.events.log import LogReader
 
 
@@ -56,14 +56,20 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("names", nargs="+")
     given = parser.parse_args()
-    print("| ring | seeds | method | right | over knn, 95 % | over zero_shot, 95 % | tokens a question | calls |")
-    print("|---|---|---|---|---|---|---|---|")
+    compared = ("over knn, 95 %", "by seed", "over zero_shot, 95 %", "by seed")
+    header = ("ring", "seeds", "method", "right", *compared, "tokens a question", "calls")
+    print("|", " | ".join(header), "|")
+    print("|---" * len(header) + "|")
     for name in given.names:
         rows = rows_of(given.runs, name)
         for method, row in rows.items():
             others = [rows[other] if other in rows and other != method else None for other in (PLAIN, NOTHING)]
-            over = [difference_line(difference_of(row.right, other.right, "")) if other else "" for other in others]
             asked, seeds = len(row.right), {seed for seed, _ in row.right}
+            over = list[str]()
+            for other in others:
+                difference = difference_of(row.right, other.right, "") if other else None
+                over.append(difference_line(difference) if difference else "")
+                over.append(by_seed_line(difference) if difference and len(seeds) >= LEAST_SEEDS else "")
             cells = (", ".join(map(str, sorted(seeds))), method, f"{sum(row.right.values())}/{asked}", *over)
             print("|", " | ".join((name, *cells, f"{row.tokens / asked:.0f}", str(row.calls))), "|")
 

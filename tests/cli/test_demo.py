@@ -103,7 +103,7 @@ def imitated(body: dict[str, Any]) -> str:
 PRODUCT = re.compile(r"the ([A-Z]\w+ [A-Z]\w+) ")
 
 
-def test_a_language_model_is_examined_alone_taught_shuffled_and_beside_its_rivals(
+def test_a_language_model_is_examined_alone_taught_with_answers_exchanged_and_beside_its_rivals(
     tmp_path: Path, mage: Command
 ) -> None:
     settings = resolve({"runs_dir": str(tmp_path / "runs")}, environment={}, folder=tmp_path)
@@ -116,12 +116,12 @@ def test_a_language_model_is_examined_alone_taught_shuffled_and_beside_its_rival
         assert (again.tried, server.served) == (report.tried, asked)
     found = {row.method: row for row in report.tried.ring.rows}
     shown = {row[0]: row[1:] for row in lesson(report).rows}
-    alone, taught, shuffled, plain, nearest = shown.values()
+    alone, taught, permuted, plain, nearest = shown.values()
     assert alone[0] == "0/10" and taught[0] == f"{found['mage'].correct}/10"
-    assert found["mage"].calls == 10 and found["mage"].correct > 2 * report.shuffled.correct
-    assert (shuffled[0], plain[0]) == (f"{report.shuffled.correct}/10", f"{found['knn'].correct}/10")
+    assert found["mage"].calls == 10 and found["mage"].correct > 2 * report.permuted.correct
+    assert (permuted[0], plain[0]) == (f"{report.permuted.correct}/10", f"{found['knn'].correct}/10")
     assert nearest[0] == f"{found['nearest_label'].correct}/10" and found["nearest_label"].calls == 0
-    assert re.fullmatch(r"\+\d+\.\d \(\+\S+ to \+\S+; \+\d+ -0, p \S+\)", taught[3]) and not shuffled[3]
+    assert re.fullmatch(r"\+\d+\.\d \(\+\S+ to \+\S+; \+\d+ -0, p \S+\)", taught[3]) and not permuted[3]
     said = concluding(report)
     assert f"and {found['mage'].correct} of 10 after learning from 30 questions" in said
     assert "Guidance calls at inference: 0." in said and f"Replay to {report.replay.marker}: " in said

@@ -286,7 +286,7 @@ def test_the_demo_teaches_it_beside_its_rivals_and_replays_its_log(tmp_path: Pat
     # A reply that its limit cuts is asked for twice.
     asked = {name: 3 <= row.calls <= 6 for name, row in rows.items()}
     assert asked == {"zero_shot": True, "nearest_label": False, "knn": True, "mage": True}
-    assert 3 <= report.shuffled.execution_calls <= 6 and report.shuffled.recalled == 0
+    assert 3 <= report.permuted.execution_calls <= 6 and report.permuted.recalled == 0
     assert report.run.rows[-1].fresh_total == 8 and report.run.rows[-1].failure_memories > 0
     assert report.replay.checks and all(check.equal for check in report.replay.checks)
 

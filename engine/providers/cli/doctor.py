@@ -96,6 +96,10 @@ def _division(tasks: DataReport) -> list[TextTable]:
     parts = [
         TextTable("Columns", ("role", "column"), roles),
         TextTable("Left out", ("id", "because"), [(one.id, str(one)) for one in tasks.left_out]),
-        TextTable("Near-duplicates, each group in one split", ("ids",), [(", ".join(ids),) for ids in tasks.groups]),
+        TextTable(
+            "Copies, word for word or nearly, each group in one split",
+            ("ids",),
+            [(", ".join(ids),) for ids in tasks.groups],
+        ),
     ]
     return [part for part in parts if part.rows]

@@ -111,7 +111,8 @@ class Method(Preparing, Protocol):
         """Learn from an answer; `verdict` is None without one, `task.gold` "" if it may not be seen. One that writes
         yields requests to the writer: the guidance model, or the learner if the run has none. Its class then sets
         `is_writing`; otherwise the run has no guidance model. For an episode `reply` is the transcript; a class whose
-        cases can be shown in episodes sets `plays`, one that needs no model once it has a case `is_modelless`."""
+        cases can be shown in episodes sets `plays`, one that needs no model once it has a case `is_modelless`; one that
+        has less than its paper, or less than all it learned from, says so in `reduced`."""
 
 
 @runtime_checkable

@@ -54,6 +54,7 @@ class Cases:
     """The cases so far, in the order in which they were observed: all of them are shown, up to the newest `MOST`."""
 
     block, plays = BLOCK, True
+    reduced = f"at most the newest {MOST} cases are shown"
 
     def __init__(self, view: RunView) -> None:
         self.view = view
@@ -101,7 +102,7 @@ class Cases:
 class NearestCases(Cases):
     """The cases nearest to a question, the nearest one last."""
 
-    are_turns = True
+    are_turns, reduced = True, ""
 
     def __init__(self, view: RunView) -> None:
         super().__init__(view)

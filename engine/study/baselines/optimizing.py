@@ -49,6 +49,7 @@ def require_gepa() -> None:
 
 class Gepa:
     is_writing = True
+    reduced = f"at most {CALLS} metric calls for each question to learn from"
     require = staticmethod(require_gepa)
 
     def __init__(self, view: RunView) -> None:

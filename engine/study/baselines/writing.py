@@ -113,6 +113,7 @@ class CheatsheetRetrieval(NearestCases):
     """
 
     plays = False
+    reduced = "no sheet is kept: for each question the learner writes one of at most 256 tokens"
 
     def prepare(self, task: Question) -> PreparedTask:
         cases = super().prepare(task).cases
@@ -128,6 +129,7 @@ class ReasoningBank(NearestCases):
     """Insights from each answer; a prompt gets those that come from the nearest question."""
 
     is_writing, block, plays = True, 1, False
+    reduced = "no test-time scaling"
 
     def __init__(self, view: RunView) -> None:
         super().__init__(view)
@@ -160,6 +162,7 @@ class Ace:
 
     is_asking, is_writing, block = True, True, 1
     most, alike = 60, 0.9
+    reduced = "one pass over the questions and one reflection on each answer, where its paper has several of both"
 
     def __init__(self, view: RunView) -> None:
         self.view = view
@@ -207,11 +210,11 @@ class Insight(msgspec.Struct):
 
 class Expel(NearestCases):
     """A writer votes on insights: it agrees, disagrees, edits or adds; an insight without a vote is dropped. The writer
-    is shown each wrong answer beside the nearest right one, and right ones in groups of eight. Our questions have one
-    try each: in the paper the learner first reflects and tries again.
+    is shown each wrong answer beside the nearest right one, and right ones in groups of eight.
     """
 
     is_writing, plays, listed = True, False, 8
+    reduced = "one try for each question, where its paper reflects and tries again"
 
     def __init__(self, view: RunView) -> None:
         super().__init__(view)

@@ -4,7 +4,9 @@ Rules
     - A language model learns what it cannot know, under the usual settings, except that recall is off: with it, the
       nearest cases would answer without the model, and nothing would show what the model itself gained. Those cases
       alone are a row of the table.
-    - It is a ring like that of `try`, with an exam on shuffled memories: the same command continues where it stopped.
+    - It is a ring like that of `try`, with an exam in which the answers of its memories are exchanged: what is left
+      then is no gain by which answer comes with which question. (Memories of other questions, `shuffled`, can mislead,
+      and fall below chance.) The same command continues where it stopped.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ minutes."""
 _ROWS = {
     "zero_shot": "the model alone",
     "mage": "with what MAGE learned",
-    "shuffled": "with the memories of other questions (shuffled)",
+    "permuted": "with its memories' answers exchanged (permuted)",
     "knn": "with the five nearest cases (knn)",
     "nearest_label": "no model: the nearest case's answer (nearest_label)",
 }
@@ -65,11 +67,12 @@ class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LessonReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a language model learned, next to its rivals, and an exam of the same state with shuffled memories."""
+    """What a language model learned, next to its rivals, and an exam of the same state with its memories' answers
+    exchanged."""
 
     tried: TryoutReport
     run: RunSummary
-    shuffled: ExamReport
+    permuted: ExamReport
     replay: ReplayReport
     seconds: float
 
@@ -96,7 +99,8 @@ def demo(
     replay differs from what was recorded live.
 
     A language model (--learner) learns private rules instead, from 60 questions, and is examined on 24 others: alone,
-    with what it learned, with shuffled memories, and against plain nearest cases. The same command continues it.
+    with what it learned, with its memories' answers exchanged, and against plain nearest cases. The same command
+    continues it.
     """
     if learner:
         _teach(learner, settings, out)
@@ -123,7 +127,7 @@ def _show(settings: Settings, out: Output) -> None:
     )
     out.next(
         settings.again("replay", "--until", report.replay.marker, names=("runs_dir",)),
-        settings.again("exam", "--control", "shuffled", names=("runs_dir",)),
+        settings.again("exam", "--control", "permuted", names=("runs_dir",)),
         settings.again("view", names=("runs_dir",)),
     )
     _require_equal(report.replay)
@@ -175,14 +179,13 @@ def teach(config: Config, settings: Settings, out: Output, *, learn_from: int) -
             questions=config.held_out,
             learn_from=learn_from,
             name=name,
-            control="shuffled",
         )
         run = settings.find_run(tried.run_id)
-        shuffled = examine(run, control="shuffled", runtime=runtime)
+        permuted = examine(run, control="permuted", runtime=runtime)
     summary = summarise(run)
     rebuilt = replay(run, until=f"iter-{summary.rows[-1].iteration}", into=None)
     seconds = time.monotonic() - began
-    return LessonReport(tried=tried, run=summary, shuffled=shuffled, replay=rebuilt, seconds=seconds)
+    return LessonReport(tried=tried, run=summary, permuted=permuted, replay=rebuilt, seconds=seconds)
 
 
 def _require_equal(report: ReplayReport) -> None:
@@ -237,13 +240,13 @@ def exams(report: DemoReport) -> TextTable:
 
 
 def lesson(report: LessonReport) -> TextTable:
-    ring, shuffled = report.tried.ring, report.shuffled
-    found = {"shuffled": _counts(shuffled.correct, shuffled.total)}
+    ring, permuted = report.tried.ring, report.permuted
+    found = {"permuted": _counts(permuted.correct, permuted.total)}
     for row in ring.rows:
         over = next((difference_line(each) for each in row.differences if each.to == "zero_shot"), "")
         found[row.method] = _counts(row.correct, row.total, over)
     rows = [(said, *found[name]) for name, said in _ROWS.items()]
-    title = f"{shuffled.total} questions that it never saw, after {ring.learned} others"
+    title = f"{permuted.total} questions that it never saw, after {ring.learned} others"
     return TextTable(title, ("who answers", "right", "share", "95 %", "points over the model alone, 95 %"), rows)
 
 
@@ -252,7 +255,7 @@ def _counts(right: int, total: int, over: str = "") -> tuple[str, ...]:
 
 
 def concluding(report: LessonReport) -> str:
-    ending = _ending(report.replay, report.seconds, report.run, guidance=report.shuffled.guidance_calls)
+    ending = _ending(report.replay, report.seconds, report.run, guidance=report.permuted.guidance_calls)
     return f"{' '.join(verdict(report.tried))}\n\n{ending}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -70,7 +71,7 @@ def ring(
             name=name,
             register=register,
         )
-    out.report(report, ring_table(report), *_notes(report))
+    out.report(report, ring_table(report), *by_seed_table(report), *conditions(report), *notes(report))
     out.next(settings.again("verify", report.runs[-1], names=("runs_dir",)))
 
 
@@ -108,21 +109,80 @@ def difference_line(difference: RingDifference) -> str:
     return f"{difference.points:+.1f} ({spread.low:+.1f} to {spread.high:+.1f}; {counts}{p})"
 
 
-def _notes(report: RingReport) -> list[str]:
+def by_seed_table(report: RingReport) -> list[TextTable]:
+    """Return the table of the intervals over seeds, [] for a ring of too few."""
+    rows = [(row.method, *(_over_seeds(row, other) for other in ("knn", "zero_shot"))) for row in report.rows]
+    if not any(each.by_seed for row in report.rows for each in row.differences):
+        return []
+    title = f"By seed: the t interval of the mean differences of {len(report.seeds)} seeds"
+    return [TextTable(title, ("method", "points over knn, 95 %", "points over zero_shot, 95 %"), rows)]
+
+
+def _over_seeds(row: RingRow, other: str) -> str:
+    found = next((each for each in row.differences if each.to == other), None)
+    return "" if found is None else by_seed_line(found)
+
+
+def by_seed_line(difference: RingDifference) -> str:
+    if (spread := difference.by_seed) is None:
+        return f"{difference.points:+.1f} in each"
+    return f"{difference.points:+.1f} ({spread.low:+.1f} to {spread.high:+.1f}, p {spread.p:.2g})"
+
+
+def conditions(report: RingReport) -> list[TextTable]:
+    """Return the table of who wrote for a method and what it had less of, [] if that holds for none."""
+    rows = [(row.method, _writer(report, row), "; ".join(_less(report, row))) for row in report.rows]
+    rows = [row for row in rows if any(row[1:])]
+    return [TextTable("How each learned", ("method", "who wrote for it", "reduced"), rows)] if rows else []
+
+
+def _writer(report: RingReport, row: RingRow) -> str:
+    is_learner = row.writer == report.execution
+    return f"{row.writer}, the learner itself, in short texts" if is_learner else row.writer
+
+
+def _less(report: RingReport, row: RingRow) -> Iterator[str]:
+    # A fixed way of prompting learns from nothing, and that is no reduction.
+    if 0 < row.learned < report.learned:
+        yield f"learned from {row.learned} of {report.learned} questions"
+    if row.reduced:
+        yield row.reduced
+
+
+def _budget(report: RingReport) -> Iterator[str]:
+    """Yield by how much learning was beyond the budget."""
+    if most := report.budget_tokens:
+        over = [
+            f"{row.method} by {row.over_budget:,} ({row.over_budget / most:.0%})"
+            for row in report.rows
+            if row.over_budget
+        ]
+        yield (
+            f"A method looks at --budget-tokens {most:,} after each block of questions, mage after each iteration. "
+            f"Beyond it, in the seed with most: {', '.join(over) or 'none'}."
+        )
+
+
+def undecided(report: RingReport) -> Iterator[str]:
+    """Yield of which methods some answers are neither right nor wrong."""
+    if some := [f"{row.undecided} of {row.method}" for row in report.rows if row.undecided]:
+        yield f"Answers that neither a rule nor a judge could decide are in no count: {', '.join(some)}."
+
+
+def notes(report: RingReport) -> Iterator[str]:
     seeds = f"seeds {report.seeds[0]} to {report.seeds[-1]}" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
-    said = [
+    yield (
         f"Each had {report.learned} questions to learn from, MAGE its anchors among them, {seeds}; tokens in and out "
         "are means of a held-out question, those of learning and guidance sums. Differences are paired, their test is "
         "the exact sign test."
-    ]
+    )
+    yield from _budget(report)
+    yield from undecided(report)
     if len(report.seeds) > 1:
-        said.append(
-            "Questions of one seed share what was learned for it, and several seeds of one file share questions. So "
-            "intervals and p describe these answers; another seed may differ by more."
+        yield (
+            "The first table pools the answers of all seeds, as if each were independent. Those of one seed share what "
+            "was learned for it, so its intervals are of these answers: another seed may differ by more. How much more "
+            "the intervals by seed say, which there are from five seeds on."
         )
-    for writer in dict.fromkeys(row.writer for row in report.rows if row.writer):
-        names = ", ".join(row.method for row in report.rows if row.writer == writer)
-        said.append(f"{writer} wrote for {names}.")
     if any(row.lost for row in report.rows):
-        said.append("mage lost: it is significantly worse than knn here.")
-    return said
+        yield "mage lost: it is significantly worse than knn here."

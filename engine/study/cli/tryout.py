@@ -16,11 +16,11 @@ from mage_es.cli.settings import Settings
 from mage_es.cli.tables import form_in_words
 from mage_es.engine.config import MOST
 from mage_es.engine.study.cli.baseline import LearnFromOption
-from mage_es.engine.study.cli.ring import OPTIONS, NameOption, ring_table
+from mage_es.engine.study.cli.ring import OPTIONS, NameOption, ring_table, undecided
 
 if TYPE_CHECKING:
     from mage_es.engine.run.exams import PairedDifference
-    from mage_es.engine.study.ring import RingDifference
+    from mage_es.engine.study.ring import RingDifference, RingRow
     from mage_es.engine.study.tryout import Outlook, TryoutReport
 
 EXAMPLES = examples(
@@ -81,22 +81,26 @@ def verdict(report: TryoutReport) -> list[str]:
     """Return the sentences that say what the numbers show, and what they do not."""
     rows = {row.method: row for row in report.ring.rows}
     nothing, plain, look_up, mage = (rows[name] for name in ("zero_shot", "knn", "nearest_label", "mage"))
-    of = mage.total
     own, rival = (row.input_tokens + row.output_tokens for row in (mage, plain))
     cost = f", at {own / rival:.2f} times its tokens" if own and rival else ", without a call" if rival else ""
     said = [
-        f"{report.ring.execution} alone got {nothing.correct} of {of} right, and {mage.correct} of {of} after learning "
-        f"from {report.learned} questions: {_spread(report.gain)}.",
+        f"{report.ring.execution} alone got {_of(nothing)} right, and {_of(mage)} after learning from {report.learned} "
+        f"questions: {_spread(report.gain)}.",
+        *undecided(report.ring),
         *_unread(report),
-        *_taught(report, of),
-        f"The five nearest cases as a plain prompt got {plain.correct}: "
+        *_taught(report, mage.total),
+        f"The five nearest cases as a plain prompt got {_of(plain)}: "
         f"{_compared(report.shown_over_plain, report.over_plain)}{cost}.",
-        f"The answer of the nearest case, without any model, got {look_up.correct}: "
+        f"The answer of the nearest case, without any model, got {_of(look_up)}: "
         f"{_compared(report.shown_over_look_up, report.over_look_up)}.",
     ]
     if report.is_look_up and report.is_gain:
         said.append("A look-up solves these tasks.")
-    return [*said, *_recalled(report, of)]
+    return [*said, *_recalled(report, mage.total)]
+
+
+def _of(row: RingRow) -> str:
+    return f"{row.correct} of {row.total}"
 
 
 def _unread(report: TryoutReport) -> Iterator[str]:
@@ -117,7 +121,7 @@ def _recalled(report: TryoutReport, of: int) -> Iterator[str]:
     by_model = report.by_model
     if by_model.asked:
         yield (
-            f"The other {by_model.asked} were put to the model: it got {by_model.right} right after learning, "
+            f"Of {by_model.asked} others, which were put to the model, it got {by_model.right} right after learning, "
             f"{by_model.alone} alone."
         )
     if not report.is_models:
@@ -141,8 +145,8 @@ def _taught(report: TryoutReport, of: int) -> Iterator[str]:
             "That shows no gain: memories may only say which answers there are, not which one is right, and more "
             "held-out questions would tell."
         )
-    control = {"permuted": "the answers of its memories exchanged", "shuffled": "the memories of other questions"}
-    yield f"With {control[report.control]} it got {report.controlled}: {_spread(report.under_control)}."
+    right, asked = report.controlled
+    yield f"With the answers of its memories exchanged it got {right} of {asked}: {_spread(report.under_control)}."
     if report.commonest:
         answer, right = report.commonest
         ahead = f": {_spread(report.over_commonest)}" if report.over_commonest else ""

@@ -20,11 +20,13 @@ from mage_es.engine.seams.model import MAX_TOKENS, Completion, Request
 from mage_es.engine.seams.plugins import EntryPoint, installed
 from mage_es.engine.study.baseline import baseline, read_baseline, resume_baseline
 from mage_es.engine.study.baselines.method import PreparedTask, RunView
-from mage_es.engine.study.ring import RingReport, ring
+from mage_es.engine.study.cli.ring import by_seed_table, conditions, notes
+from mage_es.engine.study.ring import RingDifference, RingReport, difference_of, ring
 from mage_es.engine.viewing.show import show
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
+from tests.bench.by_seed import coverage, simulated
 from tests.engine.forgery import forged
 
 THINGS = {"lamp": "amber", "desk": "birch", "visa": "cobalt", "router": "dune"}
@@ -161,6 +163,47 @@ def test_lost_is_said_of_mage_where_it_is_significantly_worse_than_knn(tmp_path:
     [difference] = mage.differences
     assert difference.to == "knn" and mage.lost == (difference.interval.high < 0)
     assert mage.lost and not report.rows[0].lost
+
+
+def test_where_seeds_differ_pooled_answers_promise_too_much_and_the_interval_by_seed_does_not() -> None:
+    found = list(simulated(seeds=8, questions=60, spread=25.0, rings=30))
+    pooled, by_seed = coverage(found)
+    assert pooled < 0.75 and by_seed > 0.9
+
+
+def won(*each: int) -> RingDifference:
+    """A difference of ten questions a seed, of which so many were won (or lost, below 0)."""
+    one = {(seed, str(n)): n < max(0, most) for seed, most in enumerate(each) for n in range(10)}
+    other = {(seed, str(n)): n < max(0, -most) for seed, most in enumerate(each) for n in range(10)}
+    return difference_of(one, other, "knn")
+
+
+def test_from_five_seeds_on_their_spread_decides_what_is_behind() -> None:
+    assert won(-9, -9, 1, 1).by_seed is None and won(-9, -9, 1, 1).is_behind
+    unlike = won(-9, -9, 1, 1, 1)
+    assert unlike.interval.high < 0 and unlike.by_seed is not None and unlike.by_seed.pairs == 5
+    assert (unlike.by_seed.low + unlike.by_seed.high) / 2 == pytest.approx(unlike.points)
+    assert unlike.by_seed.high > 0 and not unlike.is_behind
+    # Where all seeds are alike they show no spread that an interval could be made of.
+    assert won(-2, -2, -2, -2, -2).by_seed is None
+
+
+@pytest.mark.slow
+def test_a_ring_says_who_wrote_what_was_reduced_and_how_far_a_budget_was_overrun(
+    tmp_path: Path, tickets: Config
+) -> None:
+    given = Models(Imitator(), Writer())
+    report = ringed(tmp_path, tickets, "full_history", "dynamic_cheatsheet", "mage", given=given, budget_tokens=300)
+    [table] = conditions(report)
+    shown = {row[0]: " ".join(map(str, row[1:])) for row in table.rows}
+    sheet = report.rows[1]
+    assert "at most the newest 40 cases" in shown["full_history"] and "test/writer" in shown["dynamic_cheatsheet"]
+    assert 0 < sheet.learned < report.learned == 24
+    assert f"learned from {sheet.learned} of 24 questions" in shown["dynamic_cheatsheet"]
+    assert sheet.over_budget == sheet.learning_tokens - 300 > 0
+    said = " ".join(notes(report))
+    assert f"dynamic_cheatsheet by {sheet.over_budget:,} (" in said and "full_history by" not in said
+    assert not by_seed_table(report)
 
 
 @pytest.mark.parametrize(

@@ -113,3 +113,11 @@ def test_the_association_is_with_questions_of_the_same_type_since_the_memory_was
     others = [(plan("late", "b", iteration=1), False), (plan("other", "b", task_type="u", iteration=1), True)]
     association = association_of(found(*before, *saw, *others), A)
     assert (association.with_memory, association.held_back, association.difference) == (3, 1, 1.0)
+
+
+def test_a_memory_shown_to_missed_questions_only_because_they_are_asked_again_is_not_associated_with_misses() -> None:
+    # Of each question the chance to be right is its own, whatever is shown: half are always right, half never.
+    first = [(plan(f"q{n}", "ab"[n // 2 % 2]), n % 2 == 0) for n in range(80)]
+    again = [(plan(f"q{n}", "a", purpose="revisit", iteration=1), False) for n in range(80) if n % 2]
+    association = association_of(found(*first, *again), A)
+    assert (association.with_memory, association.held_back, association.difference) == (40, 40, 0.0)

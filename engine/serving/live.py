@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple, TypedDict, Unpack
+from typing import Literal, NamedTuple, TypedDict, Unpack, cast, get_args
 
 import msgspec
 
@@ -82,6 +82,14 @@ LONGEST_NAME, _LONGEST_QUESTION, LONGEST_TEXT = 128, 8_000, 32_000
 """Most characters of a session's name, of a recorded model or reply id, of a turn to look up, and of a recorded text,
 so that no client can quickly fill memory or the disk."""
 _KILLED = "the process ended before it did"
+
+
+def wish_of(headers: Mapping[str, str]) -> Wish:
+    """Return what a client wishes by its header X-Mage-Memory, in letters of either case. Raises `UsageError`."""
+    said = headers.get("x-mage-memory", "on")
+    if (wish := said.strip().lower()) not in get_args(Wish):
+        raise UsageError(f"X-Mage-Memory is {said!r:.40}: it may be on, off or shadow.")
+    return cast(Wish, wish)
 
 
 class Prepared(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 from urllib.parse import quote
 
 import msgspec
@@ -202,7 +202,7 @@ class App:
         if not guest.curates:
             raise Refused(403, "This key may not decide on memories: `curates = true` in the file of keys allows it.")
         body = await Asker(scope, receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
-        with _valid("The body"):
+        with _valid("The body", f" Give a reason, and as action one of {', '.join(get_args(Curation))}."):
             said = msgspec.json.decode(body, type=_Curating)
         with _refusals():
             await live.curate(name, action=said.action, reason=said.reason, by=guest.name or "a local client")
@@ -292,12 +292,12 @@ async def _unknown(guest: Guest, scope: Any, receive: Any, send: Any) -> None:
 
 
 @contextmanager
-def _valid(what: str) -> Iterator[None]:
+def _valid(what: str, remedy: str = "") -> Iterator[None]:
     """Refuse a body that cannot be decoded."""
     try:
         yield
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, f"{what} is not valid: {error}.") from None
+        raise Refused(400, f"{what} is not valid: {error}.{remedy}") from None
 
 
 @contextmanager

@@ -228,9 +228,9 @@ class _Recorded:
         return _Opened(prepared.notes, prepared.told, prepared.waiting)
 
     def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, Note]:
-        return (
-            {} if wish_of(given) == "off" else self._live.earlier_notes(reading, session=given.get("x-session-id", ""))
-        )
+        if wish_of(given) == "off":
+            return {}
+        return self._live.earlier_notes(reading, session=given.get("x-session-id", ""))
 
     def close(self, closed: InferenceClosed) -> None:
         self._live.close_inference(closed)

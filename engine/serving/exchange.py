@@ -9,10 +9,8 @@ from mage_es.engine.served.tenants import Refused
 from mage_es.engine.serving.replies import ReplyReader, ReplyUsage
 from mage_es.events.vocabulary.serving import RequestShape
 
-_MOST_PASSED_OVER = 2**28
-"""How many bytes a client that was refused can go on sending and still read why."""
-_LINGER_S = 1.0
-"""Longest wait for the next piece of them."""
+_LINGER_S, _PAUSE_S = 30.0, 1.0
+"""How long a client that was refused can go on sending, and pause in between, and still read why."""
 
 
 class Incoming:
@@ -27,13 +25,13 @@ class Incoming:
         return message
 
     async def pass_over(self) -> None:
-        """Read what is left, within bounds: a connection that is closed with bytes unread is reset, and its client may
+        """Read what is left, for a while: a connection that is closed with bytes unread is reset, and its client may
         never see the reply."""
-        size = 0
         with suppress(TimeoutError):
-            while not self._is_over and size < _MOST_PASSED_OVER:
-                async with asyncio.timeout(_LINGER_S):
-                    size += len((await self.receive()).get("body", b""))
+            async with asyncio.timeout(_LINGER_S):
+                while not self._is_over:
+                    async with asyncio.timeout(_PAUSE_S):
+                        await self.receive()
 
 
 class Asker:

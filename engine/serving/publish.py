@@ -386,8 +386,8 @@ def require_publishing(run: Run, world: World) -> None:
         models = models_of(world.setting.config)
     except MageError as error:
         raise type(error)(
-            f"--publish-every asks the anchors of {run.id} by the model that its configuration names. {error} Serve it "
-            f"without, and publish from Python between: mage_es.publish({run.id!r}, execution=model)."
+            f"--publish-every asks the anchors of {run.id} by the model that its configuration names. {error} Or "
+            f"serve it without, and publish from Python between: mage_es.publish({run.id!r}, execution=model)."
         ) from None
     _require_same_model(run, models.execution.name)
 

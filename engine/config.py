@@ -5,13 +5,14 @@ different one: the error shows the difference.
 """
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 
 MOST = 10_000_000
 """More questions, iterations, tokens or passages than anyone needs: a larger number is a typo."""
@@ -28,7 +29,30 @@ BENCHMARK = "benchmark"
 records it."""
 
 
-class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+PLACES = (
+    "mage_es.Config has what decides a result, mage_es.Runtime how a process works (its `limits`, mage_es.Limits, what "
+    "it may use), and a verb takes names, folders, tasks and models: mage_es.evolve(config, run_id='first', "
+    "runtime=mage_es.Runtime(workers=16))."
+)
+"""Where each setting belongs in Python."""
+
+
+class Settings(msgspec.StructMeta):
+    """The class of a struct that a user makes: a name that is not its own is a `UsageError` that says where it may
+    belong."""
+
+    def __call__(cls, *args: Any, **given: Any) -> Any:
+        try:
+            return super().__call__(*args, **given)
+        except TypeError as error:
+            known = cls.__struct_fields__
+            if not (unknown := next((name for name in given if name not in known), "")):
+                raise UsageError(f"mage_es.{cls.__name__}: {error}; give each setting by its name.") from None
+            near = nearest(unknown, list(known)) if get_close_matches(unknown, known) else ""
+            raise UsageError(f"mage_es.{cls.__name__} has no setting {unknown!r}.{near} {PLACES}") from None
+
+
+class Config(msgspec.Struct, metaclass=Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that decides what a run does. How fast it runs (workers, progress) is not part of it."""
 
     benchmark: str
@@ -369,8 +393,7 @@ def configured(preset: Preset, **explicit: Any) -> Config:
     [hyperparameters] The preset `paper` sets every literal reading at once.
 
     Raises:
-        UsageError: A value is out of bounds.
-        TypeError: A name is not a setting.
+        UsageError: A value is out of bounds, or a name is not a setting.
     """
     return checked(Config(**{**PRESETS[preset], **explicit}))
 

@@ -63,6 +63,16 @@ def has_session(reader: LogReader, key: str, session: str) -> bool:
     return any((key, session) in zip(each["key"], each["session"], strict=True) for each in found)
 
 
+def left_open(reader: LogReader) -> list[str]:
+    """Return the inferences that the last process opened and did not close, in order."""
+    since, names = reader.last(ServingStarted), dict[type, list[str]]()
+    for cls in (InferenceOpened, InferenceClosed):
+        batches = (each[cls] for each in reader.batches({cls: ("inference",)}, since=since) if each)
+        names[cls] = [name for batch in batches for name in batch.columns["inference"]]
+    ended = set(names[InferenceClosed])
+    return [name for name in names[InferenceOpened] if name not in ended]
+
+
 def explained(run_id: str, state: State, found: Recorded, *, preface: str) -> InferenceReport:
     """Return the report of an inference; `state` is that of its marker, `preface` the run's sentence before notes."""
     started, opened, closed, feedback = found

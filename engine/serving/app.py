@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 from urllib.parse import quote
 
 import msgspec
@@ -22,7 +22,7 @@ from starlette.routing import Route
 from mage_es.engine.commands import Curation
 from mage_es.engine.served.tenants import Refused
 from mage_es.engine.serving.door import Door, Guest
-from mage_es.engine.serving.exchange import Asker, answer, texts_of
+from mage_es.engine.serving.exchange import Asker, Incoming, answer, texts_of
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.metrics import Counters
@@ -116,19 +116,20 @@ class App:
     async def answered(self, endpoint: _Endpoint, scope: Any, receive: Any, send: Any) -> None:
         """Let a request in and have it answered; a refusal has the form that its API gives errors."""
         headers, guest = texts_of(scope["headers"]), Guest()
-        entry = _AccessLine(send, scope)
+        entry, incoming = _AccessLine(send, scope), Incoming(receive)
         send = entry.send
         try:
             guest = self._admitted(headers, scope["path"])
             if not scope["path"].startswith(_UNLIMITED):
                 self._door.require_rate(guest, now=time.monotonic())
-            await endpoint(guest, scope, receive, send)
+            await endpoint(guest, scope, incoming.receive, send)
         except Refused as refused:
             # The run is "" if its key reaches none.
             self.metrics.refused.labels(guest.run, str(refused.status)).inc()
             body = body_of(refused.status, refused.message, anthropic=speaks_anthropic(scope["path"], headers))
             more = [(name.encode(), value.encode()) for name, value in refused.headers.items()]
-            await answer(send, refused.status, body, [*more, (b"connection", b"close")])
+            closing = [*more, (b"connection", b"close")]
+            await answer(send, refused.status, body, closing, before_end=incoming.pass_over)
         except Exception:  # the server below us would not say it
             _logger.exception("%s %s failed", scope["method"], quote(scope["path"])[:_LONGEST_PATH])
             if entry.is_begun:
@@ -156,7 +157,7 @@ class App:
         _require_run(guest)
         if scope["method"] != "POST":
             raise Refused(405, "Feedback must be sent with POST.")
-        body = await Asker(receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
+        body = await Asker(scope, receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
         with _valid("The feedback"):
             said = msgspec.json.decode(body, type=Feedback)
         with _refusals():
@@ -188,7 +189,7 @@ class App:
         _require_run(guest)
         live, name = self._runs[guest.run], scope["path_params"]["name"]
         if what == "memories" and scope["method"] == "POST":
-            await self._curate(guest, live, name, receive)
+            await self._curate(guest, live, name, scope, receive)
         find: Callable[[str], object] = partial(live.memory, curates=guest.curates)
         if what == "inferences":
             find = partial(live.inference, key=guest.name)
@@ -197,11 +198,11 @@ class App:
         await answer(send, 200, msgspec.json.encode(report))
         self.metrics.count(run=guest.run, route=what, status=200, outcome="answered", treatment="none")
 
-    async def _curate(self, guest: Guest, live: LiveRun, name: str, receive: Any) -> None:
+    async def _curate(self, guest: Guest, live: LiveRun, name: str, scope: Any, receive: Any) -> None:
         if not guest.curates:
             raise Refused(403, "This key may not decide on memories: `curates = true` in the file of keys allows it.")
-        body = await Asker(receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
-        with _valid("The body"):
+        body = await Asker(scope, receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
+        with _valid("The body", f" Give a reason, and as action one of {', '.join(get_args(Curation))}."):
             said = msgspec.json.decode(body, type=_Curating)
         with _refusals():
             await live.curate(name, action=said.action, reason=said.reason, by=guest.name or "a local client")
@@ -291,12 +292,12 @@ async def _unknown(guest: Guest, scope: Any, receive: Any, send: Any) -> None:
 
 
 @contextmanager
-def _valid(what: str) -> Iterator[None]:
+def _valid(what: str, remedy: str = "") -> Iterator[None]:
     """Refuse a body that cannot be decoded."""
     try:
         yield
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, f"{what} is not valid: {error}.") from None
+        raise Refused(400, f"{what} is not valid: {error}.{remedy}") from None
 
 
 @contextmanager

@@ -18,12 +18,12 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache, partial
 from threading import Lock
-from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from mage_es.engine.seams.faults import shortened
 from mage_es.engine.served.frozen import FrozenRun
 from mage_es.engine.served.notes import Note, note_of
-from mage_es.engine.serving.live import Learn, LiveRun, Wish
+from mage_es.engine.serving.live import Learn, LiveRun, wish_of
 from mage_es.engine.serving.replies import ReplyReader
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.serving.sending import SeenThrough, httpx_of, seen_through
@@ -85,8 +85,10 @@ class OpenedRun(FrozenRun):
         if self._live is None:
             self._live, self._served = _served(self, **options, **self._given), options
         elif options != self._served:
+            now = ", ".join(f"{each}={self._served[each]!r}" for each in options if options[each] != self._served[each])
             raise UsageError(
-                f"What {self._live.run.id} records is already settled: {self._served}. Use the same options."
+                f"{self._live.run.id} is being recorded with {now}, as the first call of wrap said: say the same, or "
+                "`close` this run before you wrap with other options."
             )
         return wrapped(client, self._live, patience_s=patience_s)
 
@@ -160,7 +162,10 @@ def _opened_up(client: object) -> tuple[str, Any]:
         )
     inner = cast(Any, client)._client
     if isinstance(inner, SeenThrough):
-        raise UsageError(f"This {type(client).__name__} is already wrapped.")
+        raise UsageError(
+            f"This {type(client).__name__} client is already wrapped: use it as it is. For another run, other options, "
+            "or after `close`, wrap the client that it was made from."
+        )
     return sdk, inner
 
 
@@ -215,7 +220,7 @@ class _Recorded:
             reading,
             shape,
             session=given.get("x-session-id", ""),
-            memory=_wish(given),
+            memory=wish_of(given),
             task_type=given.get("x-mage-task-type"),
             is_retry=is_retry(given),
         )
@@ -223,8 +228,9 @@ class _Recorded:
         return _Opened(prepared.notes, prepared.told, prepared.waiting)
 
     def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, Note]:
-        off = given.get("x-mage-memory") == "off"
-        return {} if off else self._live.earlier_notes(reading, session=given.get("x-session-id", ""))
+        if wish_of(given) == "off":
+            return {}
+        return self._live.earlier_notes(reading, session=given.get("x-session-id", ""))
 
     def close(self, closed: InferenceClosed) -> None:
         self._live.close_inference(closed)
@@ -245,7 +251,7 @@ class _Unrecorded:
         self._note = lru_cache(maxsize=8_192)(partial(note_before, frozen))
 
     def open(self, reading: Reading, shape: RequestShape, given: Mapping[str, str]) -> _Opened:
-        wish, task_type = _wish(given), given.get("x-mage-task-type")
+        wish, task_type = wish_of(given), given.get("x-mage-task-type")
         if task_type is not None:
             self._frozen.require_task_type(task_type)
         turns = reading.turns if wish == "on" else ()
@@ -262,12 +268,6 @@ class _Unrecorded:
 
     def close(self, closed: InferenceClosed) -> None:
         """Nothing is recorded."""
-
-
-def _wish(given: Mapping[str, str]) -> Wish:
-    if (wish := given.get("x-mage-memory", "on")) not in get_args(Wish):
-        raise UsageError(f"X-Mage-Memory is {wish!r:.40}: it may be on, off or shadow.")
-    return cast(Wish, wish)
 
 
 class _Desk:

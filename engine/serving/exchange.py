@@ -1,42 +1,64 @@
 """The client's side of a request: the body in pieces, the client hanging up, and the reply as it passes back."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from mage_es.engine.served.tenants import Refused
 from mage_es.engine.serving.replies import ReplyReader, ReplyUsage
 from mage_es.events.vocabulary.serving import RequestShape
 
-_MOST_PASSED_OVER = 4
-"""How many bytes beyond the limit a client can send and still read why it was refused."""
+_LINGER_S, _PAUSE_S = 30.0, 1.0
+"""How long a client that was refused can go on sending, and pause in between, and still read why."""
+
+
+class Incoming:
+    """A request as it arrives, which knows whether all of it did."""
+
+    def __init__(self, receive: Any) -> None:
+        self._receive, self._is_over = receive, False
+
+    async def receive(self) -> Any:
+        message = await self._receive()
+        self._is_over = not message.get("more_body")
+        return message
+
+    async def pass_over(self) -> None:
+        """Read what is left, for a while: a connection that is closed with bytes unread is reset, and its client may
+        never see the reply."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LINGER_S):
+                while not self._is_over:
+                    async with asyncio.timeout(_PAUSE_S):
+                        await self.receive()
 
 
 class Asker:
     """A client whose request is read and answered; created in the answering task, which is cancelled if the client
     hangs up."""
 
-    def __init__(self, receive: Any, patience_s: float, remedy: str = "Send less.") -> None:
+    def __init__(self, scope: Any, receive: Any, patience_s: float, remedy: str = "Send less.") -> None:
         """`remedy` is for a request that is too large."""
         self._receive, self._patience_s, self._remedy = receive, patience_s, remedy
+        self._length = int(dict(scope["headers"]).get(b"content-length", 0))
         self._task = asyncio.current_task()
         self._watch: asyncio.Task[None] | None = None
         self.is_gone = False
 
     async def whole(self, most: int) -> bytes:
         """Return the body. Raises `Refused` if it is longer than `most` bytes, or stalls."""
-        pieces, size = list[bytes](), 0
-        async for piece in self.pieces(_MOST_PASSED_OVER * most, most):
-            size += len(piece)
-            if size <= most:
-                pieces.append(piece)
-        if size > most:
-            raise self._too_large(most)
-        return b"".join(pieces)
+        self.require_length(most)
+        return b"".join([piece async for piece in self.pieces(most)])
 
-    async def pieces(self, most: int, named: int = 0) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives, then watch whether the client hangs up. Raises `Refused` beyond `most` bytes;
-        its message gives the limit `named`, by default the same."""
+    def require_length(self, most: int) -> None:
+        """Raise `Refused` for a body that is longer than `most` bytes by its own word."""
+        if self._length > most:
+            raise self._too_large(most)
+
+    async def pieces(self, most: int) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives, then watch whether the client hangs up. Raises `Refused` beyond `most`
+        bytes."""
         message, size = {"more_body": True}, 0
         while message.get("more_body"):
             try:
@@ -50,7 +72,7 @@ class Asker:
             if body := message.get("body"):
                 size += len(body)
                 if size > most:
-                    raise self._too_large(named or most)
+                    raise self._too_large(most)
                 yield body
         self._watch = asyncio.create_task(self._watched())
 
@@ -141,8 +163,13 @@ async def answer(
     headers: Sequence[tuple[bytes, bytes]] = (),
     *,
     kind: bytes = b"application/json",
+    before_end: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Send a whole reply of our own."""
+    """Send a whole reply of our own; `before_end` is awaited once it is sent, before the connection may close."""
     own = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *headers]
     await send({"type": "http.response.start", "status": status, "headers": own})
+    if before_end:
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        body = b""
+        await before_end()
     await send({"type": "http.response.body", "body": body, "more_body": False})

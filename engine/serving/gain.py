@@ -1,5 +1,6 @@
 """The verb `gain`: what memory changed for the real sessions of a served run, by the sessions that were held back."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,9 +33,14 @@ class GainReport(msgspec.Struct, frozen=True, kw_only=True):
     """The live gain by metric and task type, who gave feedback on either side, and what memory costs.
 
     `said` compares the shares of sessions that gave feedback: if they differ, the gain compares different people.
+    `requests` are all that are on record, of any session; to the `bypassed` no memory was ready in time, and the `cut`
+    were in flight when a process was killed. Both count on the side of their session.
     """
 
     run_id: str
+    requests: int
+    bypassed: int
+    cut: int
     sessions: int
     held_back: int
     least: int
@@ -54,7 +60,10 @@ def gain(run: Run | Path | str, *, metric: str | None = None) -> GainReport:
         raise UsageError(f"{run.id} was never served, so there are no sessions: `mage-es serve {run.id}` serves it.")
     opened = _few(reader, InferenceOpened, ("inference", "session", "key", "treatment", "task_type"))
     fields = ("inference", "outcome", "input_tokens", "output_tokens", "latency_us")
-    sessions = visits(started, opened, _few(reader, InferenceClosed, fields), list(reader.of(FeedbackGiven)))
+    closed = _few(reader, InferenceClosed, fields)
+    sessions = visits(started, opened, closed, list(reader.of(FeedbackGiven)))
+    requests = {each.inference for each in opened if each.treatment != "searched"}
+    ends = Counter(each.outcome for each in closed if each.inference in requests)
     metrics = metrics_of(sessions)
     if metric is not None and metric not in metrics:
         raise UsageError(f"No session has the metric {metric!r}.{nearest(metric, metrics) if metrics else ''}")
@@ -67,6 +76,9 @@ def gain(run: Run | Path | str, *, metric: str | None = None) -> GainReport:
     }
     return GainReport(
         run_id=run.id,
+        requests=len(requests),
+        bypassed=ends["bypassed"],
+        cut=ends["cut"],
         sessions=len(sessions),
         held_back=sum(each.is_held_back for each in sessions),
         least=LEAST,

@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple, TypedDict, Unpack
+from typing import Literal, NamedTuple, TypedDict, Unpack, cast, get_args
 
 import msgspec
 
@@ -35,7 +35,15 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.served.frozen import FrozenRun, question_of
-from mage_es.engine.served.inferences import InferenceReport, Recorded, explained, has_session, not_recorded, recorded
+from mage_es.engine.served.inferences import (
+    InferenceReport,
+    Recorded,
+    explained,
+    has_session,
+    left_open,
+    not_recorded,
+    recorded,
+)
 from mage_es.engine.served.notes import DEFAULT_BOUNDS, NOTHING, Note, NoteBounds, layout_of, note_of
 from mage_es.engine.serving.frozen_runs import FrozenRuns
 from mage_es.engine.serving.journal import RETRY_S, Health, Journal, Recording
@@ -73,6 +81,15 @@ _NOTES = 2_048
 LONGEST_NAME, _LONGEST_QUESTION, LONGEST_TEXT = 128, 8_000, 32_000
 """Most characters of a session's name, of a recorded model or reply id, of a turn to look up, and of a recorded text,
 so that no client can quickly fill memory or the disk."""
+_KILLED = "the process ended before it did"
+
+
+def wish_of(headers: Mapping[str, str]) -> Wish:
+    """Return what a client wishes by its header X-Mage-Memory, in letters of either case. Raises `UsageError`."""
+    said = headers.get("x-mage-memory", "on")
+    if (wish := said.strip().lower()) not in get_args(Wish):
+        raise UsageError(f"X-Mage-Memory is {said!r:.40}: it may be on, off or shadow.")
+    return cast(Wish, wish)
 
 
 class Prepared(NamedTuple):
@@ -173,7 +190,9 @@ class LiveRun:
             say=told,
             retry_s=retry_s,
         )
-        self.journal.submit([started]).result()
+        # No process but this one can end what the last one was killed in.
+        cut = (ReplyUsage().closing(name, "", "cut", problem=_KILLED) for name in left_open(self._reader))
+        self.journal.submit([started, *cut]).result()
         self._signer = signer
         self._sign()
 

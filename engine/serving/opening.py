@@ -84,7 +84,8 @@ def open_served(
                 log = served.begin(fs, past=parent.past)
         except RunLocked as error:
             raise RunLocked(
-                f"{error} A run is served by one process: send its requests there, or serve with --run-id OTHER."
+                f"{error} A run is served once at a time: send its requests there, or record these in another run with "
+                "--run-id OTHER (in Python name='OTHER', or `close` the one that was opened first)."
             ) from None
         undo.callback(log.close)
         if has_begun:

@@ -24,7 +24,7 @@ from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import unquote
 from urllib.request import getproxies, proxy_bypass
 
@@ -36,7 +36,7 @@ from mage_es.engine.serving.door import Guest
 from mage_es.engine.serving.exchange import Asker, Exchange, answer, texts_of
 from mage_es.engine.serving.headers import Headers, passed_back, passed_on, replaced, told_of
 from mage_es.engine.serving.journal import NotRecorded, Recording
-from mage_es.engine.serving.live import LONGEST_NAME, LiveRun, Prepared, Wish
+from mage_es.engine.serving.live import LONGEST_NAME, LiveRun, Prepared, wish_of
 from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.refusals import body_of, speaks_anthropic
 from mage_es.engine.serving.sessions import is_retry
@@ -117,6 +117,8 @@ class Proxy:
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="mage-notes")
         self.upstream = UpstreamHealth()
         self._openings = set[Recording]()
+        self.unrecorded = 0
+        """How many requests are not on record."""
 
     async def aclose(self) -> None:
         """Wait for what is being recorded, and close all connections."""
@@ -154,8 +156,9 @@ class Proxy:
         if method == "HEAD":  # a body that comes all the same would be the reply to the next client's request
             onward.headers.append((b"connection", b"close"))
         exchange = Exchange(send, shape)
-        client, outcome = Asker(receive, self._allowance.body_s, _MORE), ""
+        client, outcome = Asker(scope, receive, self._allowance.body_s, _MORE), ""
         try:
+            client.require_length(self._allowance.most_body)
             if shape:
                 await self._infer(guest, shape, onward, client, exchange, texts_of(given))
             else:
@@ -207,9 +210,10 @@ class Proxy:
         self, guest: Guest, shape: RequestShape, onward: _Onward, client: Asker, exchange: Exchange, given: _Texts
     ) -> None:
         """Put memories into a request, pass it on, and close it in the log."""
-        wish = given.get("x-mage-memory", "on")
-        if wish not in get_args(Wish):
-            raise Refused(400, f"X-Mage-Memory is {wish!r:.40}: it may be on, off or shadow.")
+        try:
+            wish_of(given)
+        except UsageError as error:
+            raise Refused(400, str(error)) from None
         if (size := len(given.get("x-session-id", ""))) > LONGEST_NAME:
             raise Refused(400, f"X-Session-Id has {size} characters: give at most {LONGEST_NAME}.")
         body, recording = await client.whole(self._allowance.most_body), Recording()
@@ -256,7 +260,7 @@ class Proxy:
             recording.fail(NotRecorded("No thread was free in time."))
             return
         live, session = self._runs[guest.run], given.get("x-session-id", "")
-        wish, task_type = cast(Wish, given.get("x-mage-memory", "on")), given.get("x-mage-task-type")
+        wish, task_type = wish_of(given), given.get("x-mage-task-type")
         try:
             reading = read(shape, body)
             places = places_of(shape, body) if reading.turns else ()
@@ -339,6 +343,7 @@ class Proxy:
             if prepared:
                 closed = self._runs[run].close_inference(closed)
             else:
+                self.unrecorded += 1
                 self._metrics.unrecorded.labels(run).inc()
             if self._outbox and ids:
                 opened = prepared and prepared.opened

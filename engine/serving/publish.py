@@ -48,7 +48,7 @@ from mage_es.engine.session.resuming import reopened
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.events import vocabulary as v
-from mage_es.events.errors import RunLocked, UsageError
+from mage_es.events.errors import MageError, RunLocked, UsageError
 from mage_es.events.log import LogReader
 from mage_es.projections.fold import State
 
@@ -375,6 +375,21 @@ async def apublish(
 
 
 publish = blocking(apublish)
+
+
+def require_publishing(run: Run, world: World) -> None:
+    """Raise `UsageError` or `PrerequisiteError` if a run that is served could not be published meanwhile, by the models
+    that its configuration names."""
+    _require_anchors(run, world.setting)
+    require_scoring(world, "publishing")
+    try:
+        models = models_of(world.setting.config)
+    except MageError as error:
+        raise type(error)(
+            f"--publish-every asks the anchors of {run.id} by the model that its configuration names. {error} Or "
+            f"serve it without, and publish from Python between: mage_es.publish({run.id!r}, execution=model)."
+        ) from None
+    _require_same_model(run, models.execution.name)
 
 
 def _served(run: Run) -> LogReader:

@@ -35,7 +35,7 @@ class ReplyUsage(NamedTuple):
         self,
         inference: str,
         turn_sha256: str,
-        outcome: Literal["answered", "left", "failed", "bypassed"],
+        outcome: Literal["answered", "left", "failed", "bypassed", "cut"],
         *,
         status: int = 0,
         problem: str = "",

@@ -22,7 +22,7 @@ from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.serving.bounds import bounds_of
 from mage_es.engine.serving.journal import Health
 from mage_es.engine.serving.live import LiveRun
-from mage_es.engine.serving.publish import models_of
+from mage_es.engine.serving.publish import models_of, require_publishing
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
@@ -62,6 +62,9 @@ class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     upstream: str
     runs: tuple[ServedAt, ...]
+    unrecorded: int = 0
+    """Requests that went on without memories and are not on record, as they were too many at once, or the disk or the
+    embedder failed; known at the end."""
 
 
 @typed
@@ -85,8 +88,8 @@ async def aserve(
     `telemetry` gets a trace of each request, in that of its client.
 
     Raises:
-        UsageError: An address, a marker or the file of keys is not valid, other machines could get in without a key, or
-            texts are to be sent that are not recorded.
+        UsageError: An address, a marker or the file of keys is not valid, other machines could get in without a key,
+            texts are to be sent that are not recorded, or a run cannot be published that is to be.
         PrerequisiteError: The port is in use; a package or the upstream's key is missing.
         RunLocked: Another process serves the run.
     """
@@ -115,6 +118,8 @@ async def aserve(
         outbox = stack.enter_context(sending_to(telemetry, say)) if telemetry else None
         listener = stack.enter_context(listening(host, settings.port))
         ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))
+        for live in lives.values() if settings.publish_every else ():
+            require_publishing(live.run, live.world)
         runs = {live.run.id: live for live in lives.values()}
         door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), _allowance(settings)
         hosts = (host, *(ring.hosts if ring else ()))
@@ -133,7 +138,7 @@ async def aserve(
         tasks = [asyncio.create_task(each) for each in beside]
         await serve_until(stop, app.asgi, listener)
         await asyncio.gather(*tasks)
-    return report
+    return replace(report, unrecorded=app.proxy.unrecorded)
 
 
 serve = blocking(aserve)

@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
 
+from mage_es.engine.config import PLACES
 from mage_es.engine.run.directory import Run
 from mage_es.events.errors import UsageError
 
@@ -51,14 +52,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def typed(verb: F) -> F:
-    """Return a verb that raises `UsageError` for an argument whose type differs from its signature. Only plain types
-    are checked; a protocol, a function or a list is checked where it is used."""
+    """Return a verb that raises `UsageError` for an argument that its signature lacks, or whose type differs. Only
+    plain types are checked; a protocol, a function or a list is checked where it is used."""
     signature = inspect.signature(verb)
     hints = functools.cache(lambda: get_type_hints(verb))  # once, and only when the module is complete
 
     @functools.wraps(verb)
     def called(*args: Any, **kwargs: Any) -> Any:
-        for name, value in signature.bind(*args, **kwargs).arguments.items():
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            where = f" {PLACES}" if {"config", "runtime"} & signature.parameters.keys() else ""
+            raise UsageError(f"mage_es.{verb.__name__}: {error}.{where}") from None
+        for name, value in given.items():
             hint = hints().get(name)
             kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
             is_plain = all(isinstance(kind, type) and issubclass(kind, _PLAIN) for kind in kinds)

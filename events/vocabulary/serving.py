@@ -114,14 +114,14 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
 
 
 class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
-    """How a request ended. A request without this event was cut off by the end of the process."""
+    """How a request ended. One without this event is in flight, or was cut off and not served since."""
 
     stream: ClassVar[str] = "inference/{0.inference}"
     inference: str
-    outcome: Literal["answered", "left", "failed", "bypassed"]
+    outcome: Literal["answered", "left", "failed", "bypassed", "cut"]
     """`answered`: the upstream's whole answer was passed on, whatever its status; `left`: the client hung up; `failed`:
     the upstream broke off or gave no answer; `bypassed`: the note was not ready in time, and the request was sent
-    without it."""
+    without it; `cut`: the process ended first, which the next one records when it begins."""
     status: int
     """HTTP status that the client got; 0 for none, as for a search."""
     problem: str

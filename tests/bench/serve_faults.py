@@ -209,7 +209,8 @@ def compared(
     for attempt in attempts:
         assert not attempt.inference or opened[attempt.turn].inference == attempt.inference, attempt
     # That a request ended is recorded soon, not at once: a kill takes what waits, and with it nobody's answer.
-    cut = [attempt for attempt in attempts if attempt.turn in opened and opened[attempt.turn].inference not in closed]
+    ends = {turn: closed[event.inference].outcome for turn, event in opened.items()}
+    cut = [attempt for attempt in attempts if ends.get(attempt.turn) == "cut"]
     assert not [attempt for attempt in cut if attempt in lives[-1]], cut
     for attempt in lives[-1]:
         found = closed[opened[attempt.turn].inference]

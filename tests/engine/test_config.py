@@ -1,9 +1,13 @@
 """A configuration is plain data, and warns of what cannot work."""
 
+from collections.abc import Callable
+
 import pytest
 
 from mage_es.engine.config import Config, canonical, cautions, parse
-from mage_es.events.errors import PrerequisiteError
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 
 def test_a_configuration_is_read_as_it_was_written() -> None:
@@ -15,6 +19,24 @@ def test_settings_of_another_release_say_so() -> None:
     text = canonical(Config(benchmark="wordmath")).replace('"guard_drop"', '"guard_margin"')
     with pytest.raises(PrerequisiteError, match=r"guard_margin.*release that started it"):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (
+            lambda: Config(benchmark="wordmath", run_id="a"),
+            r"Config has no setting 'run_id'\. .*evolve\(config, run_id=",
+        ),
+        (lambda: Config(benchmark="wordmath", iteration=4), r"'iteration'\. Did you mean iterations\?"),
+        (lambda: Config(), "Config: Missing required argument 'benchmark'"),
+        (lambda: Runtime(max_usd=4), r"Runtime has no setting 'max_usd'\. .*its `limits`, mage_es\.Limits"),
+        (lambda: evolve(Config(benchmark="wordmath"), workers=4), r"'workers'\. .*runtime=mage_es\.Runtime\(workers="),
+    ],
+)
+def test_a_setting_in_the_wrong_place_is_refused_with_where_it_belongs(make: Callable[[], object], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        make()
 
 
 @pytest.mark.parametrize(

@@ -488,4 +488,4 @@ def _message(role: str, text: str, **more: str) -> Attributes:
 def _error_of(closed: v.InferenceClosed) -> str:
     if closed.status >= 400:
         return str(closed.status)
-    return closed.outcome if closed.outcome in ("failed", "left") else ""
+    return closed.outcome if closed.outcome in ("failed", "left", "cut") else ""

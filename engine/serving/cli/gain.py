@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,7 +34,12 @@ def gain(
 
     report = gain_of(settings.find_run(run), metric=metric)
     parts = [table("Memory minus holdback", report.gains)] if report.gains else ["No session has a score yet."]
-    out.report(report, _summary(report), *parts, table("Cost and feedback", (report.said, *report.costs)))
+    out.report(
+        report,
+        "\n".join((_summary(report), *_mishaps(report))),
+        *parts,
+        table("Cost and feedback", (report.said, *report.costs)),
+    )
     out.next(settings.again("publish", report.run_id))
 
 
@@ -57,6 +63,16 @@ def _summary(report: GainReport) -> str:
     if report.said.low is not None and report.said.high is not None and not report.said.low <= 0 <= report.said.high:
         return f"{said}. One side gives more feedback than the other, so the gain compares different people."
     return said
+
+
+def _mishaps(report: GainReport) -> Iterator[str]:
+    if report.bypassed:
+        yield (
+            f"{report.bypassed} of {report.requests} requests went on without memories, which were not ready in time: "
+            "a longer --retrieval-timeout or a faster embedder helps."
+        )
+    if report.cut:
+        yield f"{report.cut} of {report.requests} requests were cut off, as their process was killed."
 
 
 def _number(value: float | None, *, sign: str = "") -> str:

@@ -54,8 +54,17 @@ def serve(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
             say=out.say,
         )
         served = report.runs[0].run_id
-        out.report(report, f"Stopped. Everything is on record in {served}.")
+        out.report(report, f"Stopped. {_recorded(report.unrecorded)} on record in {served}.")
         out.next(settings.again("verify", served, names=("runs_dir",)))
+
+
+def _recorded(lost: int) -> str:
+    if not lost:
+        return "Everything is"
+    counted = "1 request went" if lost == 1 else f"{lost} requests went"
+    return (
+        f"{counted} on without memories and without a record: too many came at once, or a fault was said. All else is"
+    )
 
 
 def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:

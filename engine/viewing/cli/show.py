@@ -95,10 +95,15 @@ def put_in(report: InferenceReport) -> list[str]:
     return turns + ([f"Note:\n{report.note}"] if report.note else [] if turns else ["Note: none"])
 
 
+_NO_END = "none yet: it is in flight, or was cut by the end of its process, which is recorded when the next one begins"
+
+
 def inference_table(report: InferenceReport) -> TextTable:
     opened, closed = report.opened, report.closed
     held = "" if report.note_verified else " (DOES NOT MATCH the recorded hash)"
-    came = f"{closed.outcome}, status {closed.status}, {closed.latency_us / 1e6:.2f} s" if closed else "cut off"
+    came = _NO_END if closed is None else closed.outcome
+    if closed and closed.latency_us:  # of one that was cut nothing is known
+        came = f"{came}, status {closed.status}, {closed.latency_us / 1e6:.2f} s"
     rows = [
         ("served", f"{report.run_id}, session {opened.session}, from {report.marker}"),
         ("treatment", f"{opened.treatment}{'' if report.was_seen else ': nothing was put in'}{held}"),

@@ -295,7 +295,7 @@ def test_a_retry_is_the_sdks_and_has_the_same_bytes(server: Api, frozen: OpenedR
 
 def test_headers_of_a_request_say_what_those_to_the_proxy_say(server: Api, frozen: OpenedRun) -> None:
     client = frozen.wrap(clients(server)["messages"], **PATIENT)
-    off = {"X-Mage-Memory": "off", "X-Session-Id": "s-1"}
+    off = {"X-Mage-Memory": "Off", "X-Session-Id": "s-1"}
     name = mage_es.inference_of(client.messages.create(**request_of("messages"), extra_headers=off))
     clients(server)["messages"].messages.create(**request_of("messages"))
     assert server.got[0].body == server.got[1].body
@@ -315,7 +315,7 @@ def test_what_is_late_or_cannot_be_recorded_goes_on_as_it_came_and_the_run_verif
     told = [late.chat.completions.with_raw_response.create(**request_of("chat"))]
     client = run.wrap(clients(server)["chat"], **PATIENT)
     name = mage_es.inference_of(client.chat.completions.create(**request_of("chat")))
-    with pytest.raises(UsageError, match=r"What .*-served records is already settled"):
+    with pytest.raises(UsageError, match=r"-served is being recorded with holdback=0\.0, .*or `close` this run"):
         run.wrap(clients(server)["chat"], holdback=0.5)
     run.close()
     told.append(client.chat.completions.with_raw_response.create(**request_of("chat")))
@@ -365,7 +365,7 @@ def test_what_cannot_be_wrapped_is_told(server: Api, frozen: OpenedRun) -> None:
     with pytest.raises(UsageError, match=r"str cannot be wrapped; openai.OpenAI, .*mage-es serve"):
         frozen.wrap("openai", **PATIENT)
     client = frozen.wrap(clients(server)["chat"], **PATIENT)
-    with pytest.raises(UsageError, match="This OpenAI is already wrapped"):
+    with pytest.raises(UsageError, match=r"already wrapped: use it as it is.*wrap the client that it was made from"):
         frozen.wrap(client, **PATIENT)
-    with pytest.raises(RunLocked, match="served by one process"):
+    with pytest.raises(RunLocked, match="in Python name='OTHER', or `close` the one"):
         open_run(frozen.run).wrap(clients(server)["chat"])

@@ -10,13 +10,14 @@ import pytest
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.serving.cli.gain import _mishaps
 from mage_es.engine.serving.gain import gain
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.events.errors import Conflict, NotFound, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, MemoryProposed
-from tests.engine.serving.talking import said
+from tests.engine.serving.talking import closed, said
 from tests.engine.serving.test_live import QUESTION
 
 Serve = Callable[..., LiveRun]
@@ -151,6 +152,20 @@ def test_what_is_published_while_requests_go_on_is_seen_by_new_sessions_only(ser
     report = verify(live.run)
     assert report.ok, [check for check in report.checks if not check.ok]
     assert gain(live.run).sessions == 0, "nothing was held back, so there is nothing to compare"
+
+
+def test_the_gain_says_which_requests_went_without_memories_and_which_a_kill_cut(serve: Serve) -> None:
+    live = serve(holdback=0.5)
+    for text in (QUESTION, "How much is 3 + 4?"):
+        asked(live, text)
+    late = asked(live, f"{QUESTION} Please.")
+    live.close_inference(closed(late, "bypassed"))
+    live.close()  # which ends the log as it is, as a kill does
+    serve(run=live.run, holdback=0.5).close()
+    report = gain(live.run)
+    assert (report.requests, report.bypassed, report.cut) == (3, 1, 2)
+    told = list(_mishaps(report))
+    assert told[0].startswith("1 of 3 requests went on without memories") and told[1].startswith("2 of 3 requests")
 
 
 def models() -> Models:

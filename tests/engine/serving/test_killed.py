@@ -10,7 +10,7 @@ from mage_es.engine.auditing.verify import verify
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import InferenceOpened, ServingStarted
+from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, ServingStarted
 
 
 @pytest.mark.slow
@@ -37,4 +37,6 @@ def test_after_kill_9_all_that_was_acknowledged_is_there_and_each_turn_gets_its_
         )
     finally:
         live.close()
+    ends = {event.inference: event.outcome for event in LogReader(served.log_path).of(InferenceClosed)}
+    assert ends.keys() == {event.inference for event in recorded.values()} and {*ends.values()} <= {"answered", "cut"}
     assert len(list(LogReader(served.log_path).of(ServingStarted))) == 3 and verify(served).ok

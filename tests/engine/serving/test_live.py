@@ -394,6 +394,20 @@ def test_what_is_taken_out_of_use_while_a_run_is_served_teaches_no_more_what_is_
     assert verify(live.run).ok
 
 
+def test_a_request_whose_process_was_killed_is_cut_on_record_once_the_run_is_served_again(serve: Serve) -> None:
+    live = serve(holdback=0)
+    ended, killed = (asyncio.run(asked(live, text)).opened.inference for text in (QUESTION, OTHER))
+    live.close_inference(closed(ended))
+    assert dict(inference_table(show_inference(live.run, killed)).rows)["outcome"].startswith("none yet")
+    live.close()  # which ends the log as it is, as a kill does
+    for _ in range(2):
+        serve(run=live.run).close()
+    ends = {event.inference: event.outcome for event in LogReader(live.run.log_path).of(v.InferenceClosed)}
+    assert ends == {ended: "answered", killed: "cut"}
+    told = dict(inference_table(show_inference(live.run, killed)).rows)
+    assert told["outcome"] == "cut: the process ended before it did" and verify(live.run).ok
+
+
 def test_requests_at_once_are_each_on_record_once_and_of_one_turn_all_get_one_note(serve: Serve) -> None:
     live = serve(holdback=0, learn="propose")
 

@@ -18,11 +18,14 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from mage_es.engine.config import Config
+from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.served import Serving
-from mage_es.engine.serving.cli.serve import _benefit
+from mage_es.engine.serving.cli.serve import _benefit, _recorded
 from mage_es.engine.serving.serve import ServeReport, aserve, serve
 from mage_es.engine.serving.server import listening
+from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened
@@ -156,6 +159,37 @@ def test_what_it_begins_with_is_said_before_anything_is_served(parent: Run) -> N
         with pytest.raises(UsageError, match="is not the plain address") as told:
             serve(str(parent.path), Serving(upstream=wrong))
         assert "canary" not in str(told.value)
+
+
+class Own:
+    """A model of the user's own, which no name opens."""
+
+    name = "mine/own"
+
+    def __init__(self) -> None:
+        self.complete = open_model("builtin/analogist", "execution").complete
+
+
+def test_a_run_that_could_not_be_published_meanwhile_is_refused_before_it_is_served(tmp_path: Path) -> None:
+    own = Models(Own(), open_model("builtin/reference", "guidance"))
+    config = Config(benchmark="wordmath", iterations=1, pool=12, held_out=10, anchors=4)
+    bare = replace(config, anchors=0, guard="off", gate="off")
+    for each, models, told in ((config, own, "mine/own.* publish from Python"), (bare, None, "has no anchors")):
+        run = evolve(each, runs_dir=tmp_path, models=models).run_id
+        begun = list[ServeReport]()
+        begin = partial(serve, str(tmp_path / run), runs_dir=tmp_path, begun=begun.append, stop=lambda: True)
+        with pytest.raises(UsageError, match=told):
+            begin(Serving(upstream="http://u", port=0, publish_every=5.0))
+        assert not begun
+        assert begin(Serving(upstream="http://u", port=0)).runs, "without it, it is served"
+
+
+def test_what_is_not_on_record_is_said_at_the_end() -> None:
+    assert [_recorded(lost).partition(" on ")[0] for lost in (0, 1, 8)] == [
+        "Everything is",
+        "1 request went",
+        "8 requests went",
+    ]
 
 
 def test_how_many_pairs_are_of_an_older_state_is_said_as_it_begins(parent: Run) -> None:

@@ -68,7 +68,7 @@ def _all() -> Mapping[str, CommandEntry | GroupEntry]:
         try:
             for each in _offered(name):
                 if commands.setdefault(each.word, each) is not each:
-                    raise faulty("mage_es.commands", name, f"offers a command {each.word!r}, which there is already")
+                    raise faulty("mage_es.commands", name, f"offers a command {each.word!r}, which exists already")
         except MageError as error:  # another package's fault must not take our commands away
             print(f"mage-es: {error}", file=sys.stderr)
     return commands

@@ -47,7 +47,7 @@ def config(
                 file.write(_template(settings))
         except FileExistsError:
             raise UsageError(f"There is already a {FILE} here; it was not changed. Edit it, or move it away.") from None
-        out.report({"written": FILE}, f"Wrote {FILE}: take away the # before a setting, and change it.")
+        out.report({"written": FILE}, f"Wrote {FILE}: remove the # before a setting to change it.")
         out.next("mage-es config")
         return
     entries = settings.entries.values()

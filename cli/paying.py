@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ASKING = ("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
 """The settings of a verb that asks models again, of where and how fast, and of what it may cost."""
 AGAIN = "A reply that its limit cuts is asked for again, which costs more; --max-usd and --max-calls set a limit."
-"""What is not known before a model is asked."""
+"""What no price can foresee."""
 YesOption = Annotated[bool, typer.Option("--yes", help="Proceed at the printed price without asking.")]
 
 

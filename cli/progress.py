@@ -1,7 +1,7 @@
 """The progress display of a run: phase, questions, accuracy so far, calls, time left.
 
 One line ends each round of questions; in between there is a live line on a terminal, and elsewhere a line every `EVERY`
-seconds. What is said of the tasks when a run begins is not said again of the next run of the same command.
+seconds. What the first run of a command says about the tasks, its other runs do not repeat.
 """
 
 from __future__ import annotations

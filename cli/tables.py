@@ -361,8 +361,7 @@ def replayed(report: ReplayReport) -> str:
 
 
 def memory_sizes(successes: int, failures: int, principles: int) -> str:
-    """Return how many memories were ever made, by what they are of: a question may have several, of which the last is
-    in use."""
+    """Return how many memories of each kind were ever made: of several for one question, the last is in use."""
     made = f"{counted(successes, 'memory')} of right answers, {failures} of missed questions"
     return f"{made}, {counted(principles, 'principle')}, including those replaced since"
 

@@ -189,7 +189,7 @@ def inference_of(response: object) -> str:
         raise NotFound(f"The server gave the id {name} to several replies. Ask for the header: with_raw_response.")
     if headers.get("x-mage-memories"):
         raise NotFound(
-            "This request has no inference: it went on without memories, since they were not ready within patience_s, "
+            "This request has no inference: it was sent without memories, since they were not ready within patience_s, "
             "or nothing records it."
         )
     raise NotFound(f"No wrapped client of this process got this {type(response).__name__}, or it was too long ago.")

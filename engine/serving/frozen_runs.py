@@ -33,8 +33,8 @@ class FrozenRuns:
             return self._kept[iteration]
 
     def renew(self) -> None:
-        """Take out of them what was taken out of use, and put back what was brought back. Requests wait for nothing:
-        they get the states as they were until this returns."""
+        """Apply quarantines and releases since to the states that are kept. Requests do not wait: they get the old
+        states until this returns."""
         due = LogReader(self._run.log_path).head.seq
         with self._folding:
             if self._renewed_at >= due:  # another renewal, which began later, has seen all of it

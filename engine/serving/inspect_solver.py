@@ -27,7 +27,7 @@ from mage_es.engine.serving.clients import note_before
 def with_memory(run: FrozenRun | Run | Path | str, at: str = "latest", generates: bool = False) -> Solver:
     """Return a solver that inserts what a run knew at a marker before each user message; place it before `generate()`.
 
-    With `generates` it then asks the model itself: as the one solver of a task, which `inspect eval --solver` gives.
+    With `generates` it then asks the model itself, as the only solver of a task must (`inspect eval --solver`).
 
     A run is given as an object, by its folder, by its name in the folder `runs`, or as `mage_es.open_run` returns it:
     with that function's options, and its marker in place of `at`.

@@ -139,7 +139,7 @@ class LiveRun:
         retry_s: float = RETRY_S,
         signer: Signer | None = None,
     ) -> None:
-        """Start serving; that is in the log when this returns. `holdback` is the share of sessions that get no memory;
+        """Start serving, on record when this returns. `holdback` is the share of sessions that get no memory;
         `say` is called when the disk refuses and when it accepts events again, which is tried every `retry_s` seconds,
         and likewise for the embedder, which each request tries.
         With a `signer` the head is signed when serving begins, and when it ends.

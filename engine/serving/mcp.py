@@ -199,8 +199,8 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 class AgentView(NamedTuple):
     """What a client may see and do: a frozen run without what was taken out of use since, and the served run that
-    records it, None for no record; the name of the client's key, and what its feedback may do. `note` gets what a call
-    recorded: a search and its end, or feedback."""
+    records its calls (None: nothing records them); the name of the client's key, and what its feedback may do. `note`
+    gets what a call recorded: a search and its end, or feedback."""
 
     run: FrozenRun
     live: LiveRun | None = None
@@ -235,7 +235,7 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
     candidates = Candidates(query, state.memory, terms)
     pools = [candidates.pool(index, each) for index in INDEXES.values() for each in (task_type, *query.merged)]
     rows = [(pool, row) for pool in pools for row in pool.nearest]
-    # A learned metric may rank them (rules/retrieval.py); the floor is one of cosines, and so is what is told.
+    # A learned metric may rank them (rules/retrieval.py); but the floor and what is reported are cosines.
     rows.sort(key=lambda at: (-float(at[0].similarity[at[1]]), at[0].rows.ids[at[1]]))
     cosines = {pool.rows.ids[row]: float(pool.cosine[row]) for pool, row in rows}
     near = dict(islice(cosines.items(), asked.limit))
@@ -327,7 +327,7 @@ def _said(shown: AgentView, search_id: str, metric: str, value: Any) -> Feedback
             "have none, search first."
         ) from error
     except NotRecorded as error:
-        raise UsageError("Nothing can be recorded at present. Try again in a minute, or go on without it.") from error
+        raise UsageError("Nothing can be recorded at present. Try again in a minute, or continue without.") from error
     assert isinstance(event, FeedbackGiven)
     shown.note(event)
     return event
@@ -375,7 +375,7 @@ def called(shown: AgentView, name: str, arguments: Mapping[str, Any]) -> wire.Ca
     except UsageError as error:
         return _failed(hidden(str(error)))
     except MageError:  # which the server has said
-        return _failed(f"{name} cannot be answered at present. Try again in a minute, or go on without it.")
+        return _failed(f"{name} cannot be answered at present. Try again in a minute, or continue without it.")
     except Exception:  # its words can name places of this machine
         _logger.exception("%s failed", name)
         return _failed(f"{name} failed. What the server prints says why.")

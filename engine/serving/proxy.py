@@ -444,7 +444,7 @@ class _Opening:
         return self.written.done() and not self.written.cancelled() and self.written.result()
 
     def prepare(self, prepared: Prepared) -> bool:
-        """Say what was prepared; return whether it is too late."""
+        """Hand over what was prepared; return whether the request has gone without it."""
         with self._lock:
             self.prepared = prepared
             return self._is_late

@@ -90,7 +90,7 @@ class _Part(msgspec.Struct, gc=False):
 
 class Place(NamedTuple):
     """Where a turn is in the body of a request: the start of its message, of its first text after the opening quote,
-    and the end of the message if that is plain text (else 0). `mark` is what messages before it begin with."""
+    and the end of the message if that is plain text (else 0). `mark` is how each message before it begins."""
 
     message: int
     text: int

@@ -1,7 +1,8 @@
 """An embedder of a served run, which says once that it fails, and once that it is back.
 
 Rules
-    - Where calls are metered, each of them counts: what the cache has says nothing of the server. Else each text does.
+    - Where calls are metered, each call counts, since texts in the cache say nothing about the server; elsewhere, each
+      text counts.
     - A text that a server refuses is no outage: the next one may be accepted.
     - Calls are not recorded, since a served run's requests are; a publish records its own.
 """

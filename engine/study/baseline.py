@@ -313,7 +313,7 @@ def looks_in(name: str, benchmark: Benchmark, search: str) -> str:
 
 
 def _looking(name: str, world: World) -> World:
-    """Return the world with what the baseline searches in its configuration, as if the user had given it."""
+    """Return the world configured with what the baseline searches, as if the user had set it."""
     config = world.setting.config
     search = looks_in(name, world.benchmark, config.search)
     if search == config.search:

@@ -60,7 +60,7 @@ Outlook = Literal["better", "level", "worse"]
 
 class ByModel(msgspec.Struct, frozen=True, kw_only=True):
     """The held-out questions that MAGE put to the model and that were decided both with and without its memories: how
-    many it got right, and how many of the same alone."""
+    many of these it got right with them, and how many alone."""
 
     asked: int
     right: int

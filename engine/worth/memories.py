@@ -162,7 +162,7 @@ def kind_of(outcome: str, kind: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the beginning of a text, its lines beside each other."""
+    """Return the beginning of a text on one line."""
     line = ""
     for each in text.splitlines():
         if len(line) > _TEXT_WIDTH:  # the rest is cut off
@@ -216,7 +216,7 @@ def curations(
     reader: LogReader, state: State, items: Iterable[tuple[str, str]], *, action: Curation, by: str
 ) -> list[Curate]:
     """Return the commands that act on items (name, reason). Raises what `report_of` raises, and `UsageError` for a `by`
-    by which a rule of the run decides."""
+    that is the name of a rule of the run."""
     if by in (GATE, GUARD):
         raise UsageError(f"The name {by!r} belongs to a rule by which the run itself decides. Give another name.")
     known, decided = ids_of(state), Counter(event.memory_id for event in reader.of(*CURATIONS))
@@ -249,8 +249,8 @@ def _learners(reader: LogReader, item: MemoryItem) -> dict[str, str]:
 
 
 def source_of(fields: Mapping[str, Any]) -> str:
-    """Return who gave what of an item: the right answer is the data's, a reply the learner's, a reasoning its
-    writer's."""
+    """Return who gave each part of an item: its right answer comes from the data, a reply from the learner, reasoning
+    from its writer."""
     origin: Mapping[str, Any] = fields["origin"]
     writer, by, saw = origin["writer"], origin["by"], origin["saw"]
     given = f", given by {by}" if by else ""

@@ -84,7 +84,7 @@ SHELF = (CommandEntry("A panel of mine", 15, hello, "mage-es hello"),)
     [
         ("GOOD", "hello", "hello from afar\n", ""),
         ("GOOD", "hello --help", "Say hello.", ""),
-        ("OURS", "evolve --help", "a frozen learner", "offers a command 'evolve', which there is already"),
+        ("OURS", "evolve --help", "a frozen learner", "offers a command 'evolve', which exists already"),
         ("ALONE", "--version", "mage-es ", "is not a sequence of `CommandEntry`s"),
         ("hello", "--version", "mage-es ", "is not a sequence of `CommandEntry`s"),
         ("SHELF", "--help", "evolve", "each with a panel of ours"),

@@ -68,7 +68,7 @@ def _summary(report: GainReport) -> str:
 def _mishaps(report: GainReport) -> Iterator[str]:
     if report.bypassed:
         yield (
-            f"{report.bypassed} of {report.requests} requests went on without memories, which were not ready in time: "
+            f"{report.bypassed} of {report.requests} requests were sent without memories, not ready in time: "
             "a longer --retrieval-timeout or a faster embedder helps."
         )
     if report.cut:

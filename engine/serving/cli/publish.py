@@ -34,8 +34,8 @@ def publish(
 ) -> None:
     """Publish what clients said about a served run: proposed memories, and rewards of the ways to search them.
 
-    Each key's part is tried on the anchors, with and without it. What the guard passes is in the next marker, which new
-    sessions see; what it rejects goes into quarantine, and what no anchor can judge waits for `mage-es memory review`.
+    What each key said is tried on the anchors, with and without it. What the guard passes is in the next marker, for
+    new sessions; what it rejects goes into quarantine, and what no anchor can judge waits for `mage-es memory review`.
     The price is printed first: nothing is spent without `--yes`, a limit, or a yes at the terminal. The same command
     continues a publish that was stopped.
     """

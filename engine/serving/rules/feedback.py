@@ -30,7 +30,7 @@ _PARTS = ("answer", "question", "reasoning", "wrong_answer")
 class Feedback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a client says about an inference or a session, in the fields that it sends. `value` is a bool, a number in
     [0, 1], a text, or a demonstration: an object with `answer` and perhaps `reasoning`, `wrong_answer` and `question`;
-    a text is one if `kind` says so."""
+    a text is taken as a demonstration if `kind` says so."""
 
     metric: str
     value: Any

@@ -77,7 +77,7 @@ def view_of(world: World) -> RunView:
 
 def learned(world: World, state: State, *, is_trial: bool) -> Preparing:
     """Return a run's method as it was on a state, rebuilt from what it observed according to the log; with `is_trial`,
-    the trial that it was at instead."""
+    return the trial that it was running."""
     begun = state.progress.baseline
     assert begun is not None
     method = open_method(begun.baseline, view_of(world))

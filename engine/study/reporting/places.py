@@ -161,7 +161,7 @@ def values(run: RecordedRun) -> dict[str, object]:
 
 
 def differing(settings: Iterable[Mapping[str, object]], names: Sequence[str]) -> list[str]:
-    """Return in which of these settings runs differ, by their `values`."""
+    """Return the names of the settings in which runs differ."""
     runs = list(settings)
     return [name for name in names if len({here.get(name) for here in runs}) > 1]
 

@@ -1,4 +1,4 @@
-"""All runs of a folder as one study: where each belongs, what its exams came to, and what is missing."""
+"""All runs of a folder as one study: where each belongs, how its exams went, and what is missing."""
 
 import shlex
 from collections import Counter
@@ -81,8 +81,7 @@ class Study:
 
     @cached_property
     def booked(self) -> pl.DataFrame:
-        """The accounts of each log that counts, and one of each tier without calls; `part` is evolution, exams or
-        baseline."""
+        """The accounts of each log that counts, an empty one for each tier added; `part`: evolution, exams, baseline."""
         rows, none = list[dict[str, object]](), [(Account(tier, "", "", 0, ""), Usage()) for tier in get_args(Tier)]
         for run in self.counted:
             of_exams = [] if run.baseline else [("exams", exam.ledger) for exam in run.exams]

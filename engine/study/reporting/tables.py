@@ -329,7 +329,7 @@ def settings(study: Study) -> Lines:
 
 
 def _ranges(actual: Mapping[Any, set[Any]]) -> Iterator[str]:
-    """Yield the actual values of each configured one, which follows in brackets where it is another."""
+    """Yield the actual values for each configured value, followed by that in brackets where they differ."""
     for configured, values in sorted(actual.items()):
         ends = " to ".join(dict.fromkeys(_written(end) for end in (min(values), max(values))))
         yield ends if values == {configured} else f"{ends} ({_written(configured)})"

@@ -322,7 +322,7 @@ def test_what_is_late_or_cannot_be_recorded_goes_on_as_it_came_and_the_run_verif
     assert [raw.headers["x-mage-memories"] for raw in told] == ["bypassed", "bypassed"]
     assert text_of(told[1].parse()) == "It is 7."
     for raw in told:
-        with pytest.raises(NotFound, match="went on without memories"):
+        with pytest.raises(NotFound, match="was sent without memories"):
             mage_es.inference_of(raw)
     bodies = [each.body for each in server.got]
     assert bodies[0] == bodies[2] != bodies[1]

@@ -165,7 +165,7 @@ def test_the_gain_says_which_requests_went_without_memories_and_which_a_kill_cut
     report = gain(live.run)
     assert (report.requests, report.bypassed, report.cut) == (3, 1, 2)
     told = list(_mishaps(report))
-    assert told[0].startswith("1 of 3 requests went on without memories") and told[1].startswith("2 of 3 requests")
+    assert told[0].startswith("1 of 3 requests were sent without memories") and told[1].startswith("2 of 3 requests")
 
 
 def models() -> Models:

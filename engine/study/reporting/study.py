@@ -81,7 +81,7 @@ class Study:
 
     @cached_property
     def booked(self) -> pl.DataFrame:
-        """The accounts of each log that counts, an empty one for each tier added; `part`: evolution, exams, baseline."""
+        """The accounts of each counted log, and an empty one for each tier; `part` is evolution, exams or baseline."""
         rows, none = list[dict[str, object]](), [(Account(tier, "", "", 0, ""), Usage()) for tier in get_args(Tier)]
         for run in self.counted:
             of_exams = [] if run.baseline else [("exams", exam.ledger) for exam in run.exams]

@@ -37,6 +37,7 @@ alone, so the log is enough to make it again (auditing/theorems/learned.py).
 """
 
 from collections.abc import Sequence
+from itertools import islice
 
 from mage_es.engine.agents.curator import observed_before
 from mage_es.engine.agents.explorer import choose_tasks
@@ -58,7 +59,7 @@ from mage_es.engine.commands import (
     TakeSnapshot,
 )
 from mage_es.engine.rules.authoring import sources_of
-from mage_es.engine.rules.benefit import questions_to_ask_more
+from mage_es.engine.rules.benefit import LOOK, is_settled, questions_to_ask_more
 from mage_es.engine.rules.forms import anchors_to_try, rival_of
 from mage_es.engine.rules.refit import anchors_to_refit
 from mage_es.engine.rules.snapshot import is_decided, is_mastered, looks
@@ -339,9 +340,14 @@ async def ask_bare(session: Session, k: int) -> None:
 
 async def ask_more(session: Session, k: int) -> None:
     """Also form pairs from questions that were learned from, if there are too few anchors."""
-    more = questions_to_ask_more(session.world.setting, session.state, k)
-    if more and not is_sequential(session.world.benchmark):
-        await session.ask(k, "open", more, frozen=True)
+    if is_sequential(session.world.benchmark):
+        return
+    setting = session.world.setting
+    more = questions_to_ask_more(setting, session.state, k)
+    for asked in range(0, len(more), LOOK):
+        await session.ask(k, "open", dict(islice(more.items(), asked, asked + LOOK)), frozen=True)
+        if is_settled(setting, session.state, k, [*more][: asked + LOOK]):
+            break
 
 
 async def try_form(session: Session, k: int, asked: Sequence[str]) -> None:

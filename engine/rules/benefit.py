@@ -19,6 +19,7 @@ Rules
       make further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of
       the first, which were asked when nothing had been learned, are asked again, without their own cases. Otherwise the
       few anchors would decide by chance; a run of ten questions has two. If a rule drifts, the last questions count.
+      They are asked a few at a time (LOOK), until the pairs of each type settle the matter.
     - In a run that continues another, anchors may be older than the rule that holds now. Those of a task type are out
       of date if its cases before some iteration are (rules/drift.py), or if its last questions, asked on what had been
       learned so far, were right significantly more or less often than these anchors were on the same (`differ`). Then
@@ -33,7 +34,8 @@ Rules
       learned is served, and every page says that it was not tested.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -48,6 +50,8 @@ from mage_es.projections.memory import Memory
 
 MORE = 60
 """Most questions to ask once more; this many anchors alone show any gain that matters."""
+LOOK, SETTLED = 15, 0.01
+"""After every LOOK of these, no more are asked if the one-sided p of each task type is at most SETTLED."""
 SURE = 0.05
 """The anchors settle the matter, for or against what was learned, if the one-sided p is at most this."""
 
@@ -60,6 +64,10 @@ class Pair(NamedTuple):
 
     learned: bool
     bare: bool
+
+
+_Pairs = Mapping[str, Sequence[Pair]]
+"""By task type."""
 
 
 def decide_benefit(
@@ -124,6 +132,16 @@ def questions_to_ask_more(setting: Setting, state: State, iteration: int) -> dic
     return dict(islice(found.items(), MORE))
 
 
+def is_settled(setting: Setting, state: State, iteration: int, asked: Container[str]) -> bool:
+    """Return whether the pairs of each task type settle the matter, with those of the questions asked once more so
+    far."""
+    pairs, _ = _pairs_of(setting, state, iteration, among=asked)
+    records = [_counted(name, found) for name, found in pairs.items()]
+    return bool(records) and all(
+        sign_test(max(record.won, record.lost), record.won + record.lost) <= SETTLED for record in records
+    )
+
+
 def _was_bare(setting: Setting, state: State, name: str) -> bool:
     """Return whether a question was asked once, in the first iteration of a run that began with nothing."""
     history = state.questions.history(name)
@@ -160,22 +178,7 @@ def differ(ones: Sequence[bool], others: Sequence[bool]) -> bool:
 def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDecided]:
     """Return what a snapshot shows about what was learned; nothing if no anchor was answered both ways."""
     scores, config = state.scores, setting.config
-    pairs, recalled = dict[str, list[Pair]](), dict[str, list[Pair]]()
-    old = outdated(setting, state, iteration) if setting.is_last(iteration) else frozenset()
-    # An anchor that lacks one of the answers, because its call failed permanently, is neither a pair nor evidence.
-    for name, bare in scores.bare_answers().items():
-        if scores.last_asked(name) is not None and scores.anchor_type(name) in old:
-            continue
-        if (last := scores.last_asked(name)) is not None:
-            of = recalled if last.recalled else pairs
-            of.setdefault(scores.anchor_type(name), []).append(Pair(last.correct, bare))
-        elif state.progress.is_judged("evaluate", name):
-            verdict = state.progress.verdict("evaluate", name)
-            pairs.setdefault(verdict.task_type, []).append(Pair(verdict.correct, bare))
-    for verdict in state.progress.verdicts("open"):
-        history = state.questions.history(verdict.question_id)
-        if verdict.purpose == "again" and history is not None:
-            pairs.setdefault(verdict.task_type, []).append(Pair(verdict.correct, history.correct))
+    pairs, recalled = _pairs_of(setting, state, iteration)
     if not (pairs or recalled):
         return []
     is_gated = config.gate == "paired"
@@ -189,6 +192,28 @@ def benefit_of(setting: Setting, state: State, iteration: int) -> list[BenefitDe
             iteration=iteration, records=records, pooled=pooled, recalled=decide_recall(recalled), stale=stale
         )
     ]
+
+
+def _pairs_of(
+    setting: Setting, state: State, iteration: int, among: Container[str] | None = None
+) -> tuple[_Pairs, _Pairs]:
+    """Return the pairs of each task type, and those of recalled anchors; of the questions asked once more only those
+    `among` some, if that is given."""
+    pairs, recalled, scores = defaultdict[str, list[Pair]](list), defaultdict[str, list[Pair]](list), state.scores
+    old = outdated(setting, state, iteration) if setting.is_last(iteration) else frozenset()
+    # An anchor that lacks one of the answers, because its call failed permanently, is neither a pair nor evidence.
+    for name, bare in scores.bare_answers().items():
+        if (last := scores.last_asked(name)) is not None:
+            if (task_type := scores.anchor_type(name)) not in old:
+                (recalled if last.recalled else pairs)[task_type].append(Pair(last.correct, bare))
+        elif state.progress.is_judged("evaluate", name) and (among is None or name in among):
+            verdict = state.progress.verdict("evaluate", name)
+            pairs[verdict.task_type].append(Pair(verdict.correct, bare))
+    for verdict in state.progress.verdicts("open"):
+        history = state.questions.history(verdict.question_id)
+        if verdict.purpose == "again" and history is not None and (among is None or verdict.question_id in among):
+            pairs[verdict.task_type].append(Pair(verdict.correct, history.correct))
+    return pairs, recalled
 
 
 def decide_recall(pairs: Mapping[str, Sequence[Pair]]) -> tuple[Paired, ...]:

@@ -45,7 +45,7 @@ class Answering:
         self._reporter.enter_phase(iteration, phase)
         state = self._recorder.state
         # Planned once, because a second plan, on a later state, could choose other memories for a question.
-        if not state.progress.plans(phase) and purposes:
+        if purposes and not any(state.progress.is_planned(phase, name) for name in purposes):
             asked = asked_of(world, state, purposes)
             self._recorder.do(PlanAnswers(iteration=iteration, phase=phase, asked=asked, frozen=frozen))
 

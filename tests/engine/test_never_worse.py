@@ -12,6 +12,7 @@ import mage_es
 from mage_es.engine.auditing.theorems.benefit import check_benefit
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
+from mage_es.engine.rules.benefit import LOOK
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.serving.open_run import open_run
@@ -115,7 +116,7 @@ def test_a_gain_that_few_anchors_show_is_told_by_other_questions(tmp_path: Path)
     class Sometimes(Learner):
         async def complete(self, request: mage_es.Request) -> mage_es.Completion:
             a, b = map(int, re.findall(r"How much is (\d+) plus (\d+)\?", request.prompt)[-1])
-            knows = (a + b) % 5 == 0 or ((a + b) % 4 == 1 and bool(request.turns))
+            knows = (a + b) % 5 == 0 or ((a + b) % 12 == 1 and bool(request.turns))
             return mage_es.Completion(text=f"I add them.\n{a + b if knows else 1000}", input_tokens=1, output_tokens=1)
 
     learner = Sometimes(bool)
@@ -135,7 +136,13 @@ def test_without_anchors_questions_asked_once_more_stop_notes_that_harm(tmp_path
     run = begin(tmp_path, HARMED, guard="off")
     report = examine(run, execution=HARMED)
     assert report.correct == 12 and all(planned.is_bare for planned in plans_of(run))
-    assert report.benefit[-1].pairs == 40 and report.benefit[-1].lost > report.benefit[-1].won and verify(run).ok
+    assert report.benefit[-1].lost > report.benefit[-1].won and verify(run).ok
+
+
+def test_questions_are_asked_once_more_only_until_they_settle_the_matter(tmp_path: Path) -> None:
+    run = begin(tmp_path, HARMED, guard="off")
+    judged = [event for event in LogReader(run.log_path).of(AnswerJudged) if event.purpose in ("bare", "again")]
+    assert len(judged) == LOOK < CONFIG.pool and summarise(run).benefit[-1].pairs == LOOK
 
 
 def test_with_the_gate_off_notes_are_served_all_the_same(tmp_path: Path) -> None:

@@ -206,8 +206,9 @@ def test_a_model_that_is_level_with_near_cases_is_asked_where_neither_is_ever_ri
     tasks = [{**task, "answer": f"shelf {place // 4 % 12}"} for place, task in enumerate(TASKS)]
     run, report = examined(tmp_path, Learner(knows=False), tasks=tasks)
     state = open_run(run).state
-    disagree, agree = state.recall.records()
-    assert disagree.questions >= LEAST and (disagree.recalled, disagree.answered) == (0, 0) and agree.recalled > 0
+    disagree, *agree = state.recall.records()
+    assert disagree.questions >= LEAST and (disagree.recalled, disagree.answered) == (0, 0)
+    assert any(each.recalled for each in agree)
     plans = [*LogReader(run.exams()[-1].log_path).of(QuestionPlanned)]
     near = [found for plan in plans if (found := nearest_answer(state, plan.memories))]
     assert len(near) == report.total and all(each.agreement == disagree.agreement for each in near)

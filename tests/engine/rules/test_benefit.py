@@ -2,14 +2,16 @@
 
 from math import comb
 
+import msgspec
 import pytest
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import PAPER, Config
-from mage_es.engine.rules.benefit import Pair, decide_benefit, differ, outdated, questions_to_ask_more
+from mage_es.engine.rules.benefit import LOOK, Pair, decide_benefit, differ, is_settled, outdated, questions_to_ask_more
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_decided, take_snapshot
-from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, IterationClosed, IterationPlanned, Purpose
+from mage_es.events.vocabulary import BenefitDecided, IterationClosed, IterationPlanned, Purpose
+from mage_es.projections.benefit import Benefit
 from mage_es.projections.fold import State
 from tests.engine.rules.test_curriculum import judged
 from tests.engine.rules.test_drift import FIRST as FIRST_RULE
@@ -72,12 +74,19 @@ def setting(**changes: object) -> Setting:
 
 
 def answered(
-    state: State, k: int, right: int, *, purpose: Purpose = "anchor", total: int = 10, letter: str = "q"
+    state: State,
+    k: int,
+    right: int,
+    *,
+    purpose: Purpose = "anchor",
+    total: int = 10,
+    letter: str = "q",
+    task_type: str = "t",
+    recalled: bool = False,
 ) -> None:
     for place in range(total):
-        answer = judged(k, "t", correct=place < right, purpose=purpose)
-        name = f"{letter}{place}"
-        state.apply(AnswerJudged(**{**{f: getattr(answer, f) for f in answer.__struct_fields__}, "question_id": name}))
+        answer = judged(k, task_type, correct=place < right, purpose=purpose)
+        state.apply(msgspec.structs.replace(answer, question_id=f"{letter}{place}", recalled=recalled))
 
 
 def decided(setting: Setting, state: State, k: int) -> BenefitDecided | None:
@@ -288,3 +297,43 @@ def test_equal_shares_do_not_differ_and_opposite_ones_do(right: int) -> None:
     ones = [True] * right + [False] * (20 - right)
     assert not differ(ones, ones) and not differ(ones, []) and not differ([], [])
     assert differ([True] * 20, [False] * 20) and not differ([True], [False])
+
+
+def test_asking_once_more_ends_when_the_pairs_of_every_type_settle_the_matter() -> None:
+    state, names = after_anchors(2), [f"g{place}" for place in range(LOOK)]
+    answered(state, 8, LOOK, purpose="fresh", total=LOOK, letter="g")
+    answered(state, 8, 0, purpose="bare", total=LOOK, letter="g")
+    # On a resumed snapshot later questions may be answered already: only those asked so far count.
+    assert not is_settled(setting(), state, 8, names[:3]) and is_settled(setting(), state, 8, names)
+    answered(state, 8, 1, purpose="fresh", total=1, letter="h", task_type="another")
+    answered(state, 8, 0, purpose="bare", total=1, letter="h", task_type="another")
+    assert not is_settled(setting(), state, 8, [*names, "h0"])
+
+
+def test_a_recalled_anchor_is_no_pair_of_a_prompt() -> None:
+    state = State()
+    answered(state, -1, 2)
+    decided(setting(), state, -1)
+    answered(state, 8, 9, recalled=True)
+    found = decided(setting(), state, 8)
+    assert found is not None and (found.pooled.pairs, found.records, found.stale) == (0, (), 0)
+    assert [(each.won, each.lost, each.served) for each in found.recalled] == [(7, 0, "learned")]
+    answered(state, 9, 1, recalled=True)
+    found = decided(setting(), state, 9)
+    assert found is not None and [(each.won, each.lost, each.served) for each in found.recalled] == [(0, 1, "bare")]
+
+
+def test_where_the_bare_prompt_is_served_recall_must_have_beaten_it() -> None:
+    def after(recalled_right: int) -> Benefit:
+        state = State()
+        answered(state, -1, 5)
+        answered(state, -1, 9, letter="r")
+        decided(setting(), state, -1)
+        answered(state, 8, 1)
+        answered(state, 8, recalled_right, letter="r", recalled=True)
+        decided(setting(), state, 8)
+        return state.benefit
+
+    assert after(10).is_bare("t") and after(10).may_recall("t")
+    assert after(9).is_bare("t") and not after(9).may_recall("t")
+    assert not after(10).may_recall("another"), "no anchor of this type was recalled"

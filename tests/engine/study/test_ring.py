@@ -192,17 +192,18 @@ def test_from_five_seeds_on_their_spread_decides_what_is_behind() -> None:
 def test_a_ring_says_who_wrote_what_was_reduced_and_how_far_a_budget_was_overrun(
     tmp_path: Path, tickets: Config
 ) -> None:
-    given = Models(Imitator(), Writer())
-    report = ringed(tmp_path, tickets, "full_history", "dynamic_cheatsheet", "mage", given=given, budget_tokens=300)
+    given = Models(Answering(), open_model("builtin/reference", "guidance"))
+    report = ringed(tmp_path, tickets, "full_history", "reasoning_bank", "mage", given=given, budget_tokens=50)
     [table] = conditions(report)
     shown = {row[0]: " ".join(map(str, row[1:])) for row in table.rows}
-    sheet = report.rows[1]
-    assert "at most the newest 40 cases" in shown["full_history"] and "test/writer" in shown["dynamic_cheatsheet"]
-    assert 0 < sheet.learned < report.learned == 24
-    assert f"learned from {sheet.learned} of 24 questions" in shown["dynamic_cheatsheet"]
-    assert sheet.over_budget == sheet.learning_tokens - 300 > 0
+    bank, mage = report.rows[1:]
+    assert "at most the newest 40 cases" in shown["full_history"]
+    assert "test/answering, the learner itself" in shown["reasoning_bank"] and "builtin/reference" in shown["mage"]
+    assert 0 < bank.learned < report.learned == 24
+    assert f"learned from {bank.learned} of 24 questions; no test-time scaling" in shown["reasoning_bank"]
+    assert bank.over_budget == bank.learning_tokens - 50 > 0 and mage.over_budget > bank.over_budget
     said = " ".join(notes(report))
-    assert f"dynamic_cheatsheet by {sheet.over_budget:,} (" in said and "full_history by" not in said
+    assert f"reasoning_bank by {bank.over_budget} (" in said and "full_history by" not in said
     assert not by_seed_table(report)
 
 

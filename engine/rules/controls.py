@@ -8,7 +8,8 @@ Rules
       the same index, whose answer has the same form. Every case's answer is used once, and none comes with its own
       question, so that the possible answers and their frequencies are still shown, and only the pairing of question and
       answer is lost.
-    - Only `permuted` is a null: memories of unlike questions can mislead, and make things worse than at the start.
+    - Where an answer alone is shown, `permuted` is a null. Memories of unlike questions can mislead, as can another's
+      worked solution: both can make things worse than at the start.
     - Principles, strategies, tools and what a skill was taught hold no case's answer: `permuted` leaves them alone, and
       so does `shuffled` if there is only one skill.
     - `bare`: nothing that was learned, as at the start. The remaining accuracy is the model's own.

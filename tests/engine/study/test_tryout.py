@@ -142,7 +142,7 @@ def test_a_stopped_one_goes_on_and_asks_nothing_twice(tickets: Config, tmp_path:
 def test_answers_that_nothing_could_decide_are_in_no_count_and_each_count_says_of_how_many(
     tickets: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rule = "def settles(reply, task):\n    return task.gold in reply or (task.gold == 'dune' and 1 / 0)\n"
+    rule = "def settles(reply, task):\n    return task.gold in reply or ('floor 5' in task.question and 1 / 0)\n"
     (tmp_path / "doubtful_rule.py").write_text(rule)
     monkeypatch.setattr(sys, "path", sys.path.copy())
     monkeypatch.chdir(tmp_path)

@@ -37,7 +37,7 @@ PLACES = (
 """Where each setting belongs in Python."""
 
 
-class Placed(msgspec.StructMeta):
+class SettingsType(msgspec.StructMeta):
     """The class of a struct that a user makes: a name that is not its own is a `UsageError` that says where it may
     belong."""
 
@@ -52,7 +52,7 @@ class Placed(msgspec.StructMeta):
             raise UsageError(f"mage_es.{cls.__name__} has no setting {unknown!r}.{near} {PLACES}") from None
 
 
-class Config(msgspec.Struct, metaclass=Placed, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Config(msgspec.Struct, metaclass=SettingsType, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that decides what a run does. How fast it runs (workers, progress) is not part of it."""
 
     benchmark: str

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.config import MOST_WORKERS, Placed
+from mage_es.engine.config import MOST_WORKERS, SettingsType
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.run.pricing import Prices
@@ -62,7 +62,7 @@ class Telemetry(NamedTuple):
     texts: bool = False
 
 
-class Runtime(msgspec.Struct, metaclass=Placed, frozen=True, kw_only=True):
+class Runtime(msgspec.Struct, metaclass=SettingsType, frozen=True, kw_only=True):
     """The settings of one process, shared by every verb that calls models."""
 
     workers: int = 8

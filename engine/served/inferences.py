@@ -1,6 +1,7 @@
 """An inference explained from the log: what was put in, its outcome and the feedback on it."""
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -65,12 +66,15 @@ def has_session(reader: LogReader, key: str, session: str) -> bool:
 
 def left_open(reader: LogReader) -> list[str]:
     """Return the inferences that the last process opened and did not close, in order."""
-    since, names = reader.last(ServingStarted), dict[type, list[str]]()
-    for cls in (InferenceOpened, InferenceClosed):
-        batches = (each[cls] for each in reader.batches({cls: ("inference",)}, since=since) if each)
-        names[cls] = [name for batch in batches for name in batch.columns["inference"]]
-    ended = set(names[InferenceClosed])
-    return [name for name in names[InferenceOpened] if name not in ended]
+    since = reader.last(ServingStarted)
+    ended = set(_names(reader, InferenceClosed, since))
+    return [name for name in _names(reader, InferenceOpened, since) if name not in ended]
+
+
+def _names(reader: LogReader, cls: type[Inferred], since: int) -> Iterator[str]:
+    for batches in reader.batches({cls: ("inference",)}, since=since):
+        if cls in batches:
+            yield from batches[cls].columns["inference"]
 
 
 def explained(run_id: str, state: State, found: Recorded, *, preface: str) -> InferenceReport:

@@ -335,7 +335,7 @@ def _row(
         if other in right and other != method
     )
     uses = [use for sat in sats for use in sat.examined]
-    correct, total = sum(own.values()), len(own)
+    correct, total, guidance = sum(own.values()), len(own), sum(sat.guidance for sat in sats)
     return RingRow(
         method=method,
         correct=correct,
@@ -345,9 +345,9 @@ def _row(
         input_tokens=sum(use.input_tokens for use in uses) / max(1, total),
         output_tokens=sum(use.output_tokens for use in uses) / max(1, total),
         learning_tokens=sum(sat.learning for sat in sats),
-        guidance_tokens=sum(sat.guidance for sat in sats),
+        guidance_tokens=guidance,
         calls=sum(use.calls for use in uses),
-        writer=writer,
+        writer=writer if guidance or method != MAGE else "",  # MAGE learns without a writer, too
         learned=min(sat.learned for sat in sats),
         reduced=reduced(method),
         over_budget=max(0, *(sat.learning - budget for sat in sats)) if budget else 0,

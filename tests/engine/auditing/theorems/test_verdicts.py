@@ -188,6 +188,14 @@ def test_a_recalled_answer_needs_a_record_that_allows_it(examined: Run, tmp_path
     assert the_one(examined).name == f"{NAME} {EXAM}"
 
 
+def test_a_verdict_that_calls_a_reply_recalled_is_found(examined: Run, tmp_path: Path) -> None:
+    def marked(event: v.Event) -> list[v.Event]:
+        return [msgspec.structs.replace(event, recalled=True) if isinstance(event, v.AnswerJudged) else event]
+
+    forge(examined, tmp_path, marked)
+    assert the_one(examined).detail.endswith("its plan is not to recall an answer, and its verdict says otherwise")
+
+
 def test_replies_of_another_model_than_the_exam_names_are_found(examined: Run, tmp_path: Path) -> None:
     def swapped(event: v.Event) -> list[v.Event]:
         return [msgspec.structs.replace(event, model="openai/better") if isinstance(event, v.ModelCalled) else event]

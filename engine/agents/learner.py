@@ -40,20 +40,10 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers, choosing:
     choosing = choosing or Choosing(setting, state, command)
     drafts = []
     for asked in sorted(command.asked, key=lambda a: a.question.id):
-        skill = state.graph.skill_for_task(asked.task_type)
-        is_bare = command.is_bare or _is_asked_bare(state, asked)
-        may_recall = not command.is_bare and may_be_recalled(setting, state, asked.purpose, asked.task_type)
-        if is_bare and not may_recall:
-            event: Event = _plan(setting, state, command, asked, skill, choosing.bare())
-        elif setting.is_served and asked.purpose in ("anchor", "exam"):
-            event = _plan(setting, state, command, asked, "", choosing.choose_served(asked, skill))
-        else:
-            planned = _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))
-            if is_bare and planned.routing_arm != RECALL:
-                planned = _plan(setting, state, command, asked, skill, choosing.bare())
-            event = planned
+        planned = _planned(setting, state, command, asked, choosing)
+        event: Event = planned
         last = state.scores.last_asked(asked.question.id)
-        if isinstance(event, QuestionPlanned) and event.seen and last and event.seen == last.seen:
+        if planned.seen and last and planned.seen == last.seen:
             event = AnswerCarried(
                 iteration=command.iteration,
                 question_id=asked.question.id,
@@ -64,6 +54,20 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers, choosing:
             Draft(event=event, iteration=command.iteration, phase=command.phase, correlation=asked.question.id)
         )
     return drafts
+
+
+def _planned(setting: Setting, state: State, command: PlanAnswers, asked: Asked, choosing: Choosing) -> QuestionPlanned:
+    skill = state.graph.skill_for_task(asked.task_type)
+    if not (command.is_bare or _is_asked_bare(state, asked)):
+        if setting.is_served and asked.purpose in ("anchor", "exam"):
+            return _plan(setting, state, command, asked, "", choosing.choose_served(asked, skill))
+        return _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))
+    # The nearest cases may answer where showing them to the model does harm (rules/recall.py).
+    if not command.is_bare and may_be_recalled(setting, state, asked.purpose, asked.task_type):
+        planned = _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))
+        if planned.routing_arm == RECALL:
+            return planned
+    return _plan(setting, state, command, asked, skill, choosing.bare())
 
 
 def _is_asked_bare(state: State, asked: Asked) -> bool:

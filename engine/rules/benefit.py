@@ -123,8 +123,7 @@ def questions_to_ask_more(setting: Setting, state: State, iteration: int) -> dic
     last = {name: state.scores.last_asked(name) for name in setting.anchors if name in bare}
     asked_of = [Pair(asked.correct, bare[name]) for name, asked in last.items() if asked and not asked.recalled]
     record = _counted("", asked_of)
-    is_sure = sign_test(max(record.won, record.lost), record.won + record.lost) <= SURE
-    if is_sure or record.pairs >= MORE:
+    if _doubt(record) <= SURE or record.pairs >= MORE:
         return {}
     first = [name for name in setting.evolution if _was_bare(setting, state, name)]
     asked_last = (verdict.question_id for verdict in fresh)
@@ -136,10 +135,7 @@ def is_settled(setting: Setting, state: State, iteration: int, asked: Container[
     """Return whether the pairs of each task type settle the matter, with those of the questions asked once more so
     far."""
     pairs, _ = _pairs_of(setting, state, iteration, among=asked)
-    records = [_counted(name, found) for name, found in pairs.items()]
-    return bool(records) and all(
-        sign_test(max(record.won, record.lost), record.won + record.lost) <= SETTLED for record in records
-    )
+    return bool(pairs) and all(_doubt(_counted(name, found)) <= SETTLED for name, found in pairs.items())
 
 
 def _was_bare(setting: Setting, state: State, name: str) -> bool:
@@ -236,6 +232,11 @@ def _counted(task_type: str, pairs: Iterable[Pair]) -> Paired:
         won=sum(pair.learned and not pair.bare for pair in found),
         lost=sum(pair.bare and not pair.learned for pair in found),
     )
+
+
+def _doubt(record: Paired) -> float:
+    """Return the one-sided p of a record, for or against what was learned."""
+    return sign_test(max(record.won, record.lost), record.won + record.lost)
 
 
 def _is_shown(record: Paired, p: float) -> bool:

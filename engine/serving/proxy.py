@@ -1,5 +1,5 @@
-"""The path of a request: memories are inserted before its latest user turn, then its bytes are sent on and the reply's
-come back.
+"""The path of a request: memories are inserted before its latest user turn, it is sent to the upstream, and the reply
+is passed back byte for byte.
 
 Rules
     - Whatever fails here, the request is sent without a new note, and X-Mage-Memories says `bypassed`; its earlier

@@ -85,7 +85,7 @@ async def aserve(
 
     `say` reports what a publish did and, with `access_log`, each request. The file of keys is read again when it
     changes. With a `signer` the head of each served run is signed at the start and at the end. A collector of
-    `telemetry` gets a trace of each request, in that of its client.
+    `telemetry` gets a trace of each request, as part of its client's trace.
 
     Raises:
         UsageError: An address, a marker or the file of keys is not valid, other machines could get in without a key,

@@ -69,7 +69,7 @@ class _Record:
         self._fresh = defaultdict[str, list[bool]](list)
         self._bare, self._learned, self._types = dict[str, bool](), dict[str, bool](), dict[str, str]()
         self._first = dict[str, bool]()  # asked when nothing had been learned
-        self._recalled = set[str]()
+        self._recalled = dict[str, bool]()  # whether an anchor was when it was last asked
         self.memory = Memory()
         """What had been learned when the last decision was made."""
 
@@ -83,7 +83,7 @@ class _Record:
                     self._first[event.question_id] = event.correct
                 if event.purpose == "anchor":
                     self._anchors[event.iteration][event.question_id] = event.correct
-                    (self._recalled.add if event.recalled else self._recalled.discard)(event.question_id)
+                    self._recalled[event.question_id] = event.recalled
                 elif event.iteration == self._last:
                     self._fresh[event.task_type].append(event.correct)
             case AnswerJudged(purpose="bare"):
@@ -115,7 +115,7 @@ class _Record:
         for name in sorted(self._bare.keys() & self._learned.keys()):
             if name in known and self._types[name] in old:
                 continue
-            of = recalled if name in self._recalled else pairs
+            of = recalled if self._recalled.get(name) else pairs
             of.setdefault(self._types[name], []).append(Pair(self._learned[name], self._bare[name]))
         is_gated = self._config.gate == "paired"
         start = event.iteration < 0

@@ -20,9 +20,9 @@ from mage_es.events.vocabulary import QuestionPlanned
 
 
 def crossings(levels: Sequence[float | None]) -> list[int]:
-    """Return each position where a sequence of levels passes its first one, towards its last one, and where it comes
-    back: the first, third and fifth are flips away from it. None is a position without a level; neither end may be one.
-    If the ends are equal there are no flips."""
+    """Return the positions at which a sequence of levels flips: the first, third and fifth leave the first level in the
+    direction of the last, those between return to it. A level may be None where there is none, except at the ends. If
+    the ends are equal there are no flips."""
     first, last = levels[0], levels[-1]
     assert first is not None and last is not None
     sides = [

@@ -68,7 +68,7 @@ def view(
     ] = None,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
 ) -> None:
-    """Look at runs in a browser: what was learned, when, from what, and what each prompt said, at any earlier moment.
+    """Look at runs in a browser, at any earlier moment: what was learned, when, from what, and what prompts said.
 
     Serves this machine alone, until Ctrl-C, and writes nothing. A run still being written is read again when its page
     is loaded. Addresses work until the server ends: to share a page, write it with --to. A team uses --keys: members

@@ -2,8 +2,9 @@
 
 Rules
     - Two amounts are the same if their values are, and they do not count different things: `75` is `$75` and `75 kg`,
-      but `75 kg` is not `75 g`. `12.5%` is `12.5` and not `0.125`. Digits after a leading zero, or followed at
-      once by letters, are a code (`007`, `0010.PX`, `3D`), and a number may be part of a name (`7 Wonders`).
+      but `75 kg` is not `75 g`, nor `5 mW` `5 MW`. `12.5%` is `12.5` and not `0.125`; `1e-05` is `0.00001`, `1.234,56`
+      is `1234.56`. Digits after a leading zero, or followed at once by letters, are a code (`007`, `0010.PX`, `3D`),
+      and a number may be part of a name (`7 Wonders`).
     - Everything else is compared by its words, without case. A word of letters loses its punctuation (`e-mail`,
       `U.S.`, `late_delivery`), and blanks beside letters do not count; `the` does not either, nor an article in front.
     - A word with a digit or another sign is compared as it is written: `C#`, `C++`, `<5`, `10:30`, `3/4`, `v1.2`,
@@ -51,8 +52,20 @@ _UNIT = re.compile(r"[^\W\d_]+|[%$€£¥₹]")
 _MINUS = re.compile(r"minus (?=[0-9])", re.IGNORECASE)
 _COMMAS = re.compile(r"[^,']*|\D*[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,]).*|\D*[0-9]+,[0-9]{1,2}(?![0-9,]).*")
 """A number without commas and apostrophes, or whose commas group digits in threes, or whose comma begins a fraction."""
+_DOTS = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:\.[0-9]{3})+(,[0-9]{1,2})(?![0-9.,])")
+"""A number whose dots group digits in threes and whose comma begins a fraction."""
+_POWER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]{1,3}")
+_HEADING = re.compile(r"#+ ")
 _SCALES = frozenset({"dozen", "hundred", "thousand", "million", "billion", "trillion"})
-_UNITS = {"dollar": "$", "usd": "$", "euro": "€", "eur": "€", "gbp": "£", "percent": "%"}
+_UNITS = {
+    **{"dollar": "$", "usd": "$", "euro": "€", "eur": "€", "gbp": "£", "percent": "%"},
+    **{"gram": "g", "kilogram": "kg", "kilo": "kg", "liter": "l", "litre": "l", "hour": "h", "hr": "h"},
+    **{"minute": "min", "second": "s", "sec": "s", "watt": "w", "volt": "v", "pound": "lb"},
+    **{"meter": "m", "metre": "m", "kilometer": "km", "kilometre": "km", "centimeter": "cm", "centimetre": "cm"},
+    **{"millimeter": "mm", "millimetre": "mm"},
+}
+_BY_CASE = re.compile(r"[mM](?:[AJVW]|Hz|Pa|Wh)")
+"""A unit with a prefix that is milli in lower case and mega in upper case."""
 _NO_UNITS = frozenset({"and", "at", "but", "less", "more", "not", "of", "off", "or", "plus", "than", "times", "to"})
 
 
@@ -97,17 +110,23 @@ def share(answer: str, right: str) -> float:
 def _amount(text: str) -> _Amount | None:
     plain = undressed(text.strip(_QUOTES + _EMPHASIS + " ")).translate(_LIKE).rstrip(".,;:?")
     plain = _UNITS_AT_ONCE.sub(" ", _MINUS.sub("-", plain))
+    if _POWER.fullmatch(plain):
+        return _Amount(Decimal(plain), frozenset())
+    plain = _DOTS.sub(lambda found: found[0].replace(".", ""), plain)
     if _CODE.match(plain) or not _COMMAS.fullmatch(plain) or (value := read_number(plain)) is None:
         return None
     units = _UNIT.findall(plain)
     if not _NO_UNITS.isdisjoint(units) or any(len(unit) > 2 and unit.istitle() for unit in units):
         return None
-    named = (unit.casefold().removesuffix("s" if len(unit) > 2 else "") for unit in units)
+    named = (
+        unit if _BY_CASE.fullmatch(unit) else unit.casefold().removesuffix("s" if len(unit) > 2 else "")
+        for unit in units
+    )
     return _Amount(value, frozenset(_UNITS.get(unit, unit) for unit in named))
 
 
 def _words(text: str) -> list[str]:
-    plain = unicodedata.normalize("NFC", text).translate(_LIKE).casefold().strip()
+    plain = _HEADING.sub("", unicodedata.normalize("NFC", text).translate(_LIKE).casefold().strip(), count=1)
     plain = plain.strip(_EMPHASIS) if plain[:1] in _EMPHASIS else plain
     for spelt, written in _SPELT:
         plain = spelt.sub(written, plain)

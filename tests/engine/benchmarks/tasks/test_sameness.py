@@ -63,6 +63,14 @@ x=5 | x = 5
 B12 | B 12
 Paris,France | Paris, France
 1881-1945 | 1881 - 1945
+75 kilograms | 75 kg
+10 kilometres | 10 km
+3 hours | 3 h
+5 KW | 5 kW
+1.234,56 € | 1234.56 EUR
+1e-05 | 0.00001
+2.5e3 | 2,500
+# Paris | Paris
 """
 DIFFERENT = """
 75 | -$7.5
@@ -115,6 +123,10 @@ A* | A
 A B | B
 A 5 | 5
 5'10" | 510
+5 mW | 5 MW
+3 hours | 3 minutes
+1.234 | 1234
+192.168.100,1 | 1921681001
 """
 
 

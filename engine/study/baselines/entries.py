@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from mage_es.engine.study.baselines.answering import ROUNDS, SAMPLES, few_shot_cot, reflexion, self_consistency
+from mage_es.engine.study.baselines.classifying import LinearSvm
 from mage_es.engine.study.baselines.method import Method, RunView, Searching
 from mage_es.engine.study.baselines.methods import Cases, NearestCases, NearestLabel, NearestLines, Unchanging
 from mage_es.engine.study.baselines.optimizing import Gepa
@@ -28,6 +29,7 @@ METHODS: Mapping[str, Callable[[RunView], Method | Searching]] = {
     "knn": NearestCases,
     "knn_lines": NearestLines,
     "nearest_label": NearestLabel,
+    "linear_svm": LinearSvm,
     "full_history": Cases,
     **WRITING,
     "gepa": Gepa,

@@ -27,8 +27,8 @@ EXAMPLES = examples(
     "mage-es baseline self_consistency medqa --execution 'openai/qwen3?base_url=http://localhost:8000/v1'",
 )
 LEARNING = (
-    "zero_shot, knn, knn_lines, nearest_label, full_history, dynamic_cheatsheet, cheatsheet_retrieval, reasoning_bank, "
-    "ace, expel, gepa"
+    "zero_shot, knn, knn_lines, nearest_label, linear_svm, full_history, dynamic_cheatsheet, cheatsheet_retrieval, "
+    "reasoning_bank, ace, expel, gepa"
 )
 """The methods that learn, as help names them."""
 QuestionsOption = Annotated[

@@ -77,6 +77,25 @@ def test_the_nearest_label_is_a_reply_without_a_call() -> None:
     assert finish.reply == "Answer: gold80"
 
 
+def test_a_linear_svm_weighs_the_words_of_all_cases_and_asks_no_model() -> None:
+    pytest.importorskip("sklearn", reason="python -m pip install 'mage-es[classifier]'")
+    made = method("linear_svm")
+    assert made.prepare(ticket("a", "Where is my parcel?")) == PreparedTask()
+    told = [("refund the chair", "billing"), ("a lamp is late", "delivery"), ("refund that lamp", "billing")]
+    for name, (text, team) in enumerate(told):
+        made.observe(ticket(f"{name}", text, team), "", None)
+    # Two of three words are of the case about delivery.
+    assert made.prepare(ticket("b", "refund a lamp")).reply == "Answer: billing"
+    assert made.prepare(ticket("c", "the chair is late")).reply == "Answer: delivery"
+    # Without the case of its own text, whose answer would show.
+    assert made.prepare(ticket("d", "A lamp is late")).reply == "Answer: billing"
+    assert not made.is_asking
+
+
+def ticket(name: str, text: str, team: str = "") -> Question:
+    return Question(id=name, benchmark="b", split="evolution", task_type="t", question=text, gold=team)
+
+
 def test_zero_shot_learns_nothing() -> None:
     assert after("zero_shot", [10, 20]).prepare(question(10, name="other")) == PreparedTask()
 

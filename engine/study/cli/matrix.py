@@ -53,7 +53,7 @@ def matrix(
         bool, typer.Option("--dry-run", help="Only list the cells, their state, and the calls they need.")
     ] = False,
 ) -> None:
-    """Run a matrix: every benchmark, learner, teacher, variant and seed of a file, each with its exams.
+    """Run a matrix: every combination of benchmark, learner, teacher, variant and seed in a file, each with its exams.
 
     Each cell has one run directory with a fixed name, so the same command continues where it stopped and leaves
     finished cells alone. A failed cell does not stop the others; the exit code is then 1. Several processes may work on

@@ -151,5 +151,5 @@ def test_the_keys_of_a_server_are_those_of_its_file_whenever_that_changes(
 
 
 def test_a_cap_of_nothing_is_refused(parent: Run) -> None:
-    with pytest.raises(UsageError, match=r"--max-body is 0: give the MiB"):
+    with pytest.raises(UsageError, match=r"--max-body is 0: give how many MiB"):
         asyncio.run(aserve(str(parent.path), Serving(upstream="http://u", max_body=0)))

@@ -258,7 +258,7 @@ def test_where_a_metric_ranks_the_cases_a_search_tells_cosines_and_the_kind_is_k
         ("search_memory", {"query": "x", "\ud800": 1}, "not valid UTF-8"),
         ("task_types", {"task_type": "x"}, "no argument 'task_type'. Known: none."),
         ("report_outcome", {"search_id": "inf-1-1", "right": True}, "There is no tool 'report_outcome'"),
-        ("propose_memory", {}, "there are search_memory, task_types."),
+        ("propose_memory", {}, "The tools are search_memory, task_types."),
     ],
 )
 def test_what_is_wrong_with_a_call_is_told_in_our_words(

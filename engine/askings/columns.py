@@ -150,8 +150,8 @@ class AskedFacts:
     }
 
     def __init__(self, memories: Mapping[str, int], reads: Reads = reads, more: Sequence[tuple[str, str]] = ()) -> None:
-        """`memories` numbers those that count. `more` columns are named after the fields that they hold, which are in
-        `reads`."""
+        """`memories` gives the number of each memory that is counted. `more` are additional columns, each named after
+        the field that it holds; `reads` must include these fields."""
         self.rows: dict[str, int] = {}
         self.words: dict[str, int] = {"": 0}
         self.uses = Uses(memories)

@@ -245,7 +245,7 @@ def read_as(form: type[Form], reply: object, *, what: str) -> Form:
     try:
         return msgspec.convert(reply, form, from_attributes=True)
     except msgspec.ValidationError as error:
-        raise ModelFault(Fault("malformed", f"the reply is no {what}: {error}")) from None
+        raise ModelFault(Fault("malformed", f"the reply is not a {what}: {error}")) from None
 
 
 def unconnected(url: str) -> str:

@@ -48,7 +48,8 @@ class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Like(NamedTuple):
-    """A number of prompts, each of which will take the mean of some that were `asked` in a run."""
+    """A number of prompts, each of which is expected to take as much as the mean of those that were `asked` in a
+    run."""
 
     reader: LogReader
     questions: int
@@ -56,7 +57,7 @@ class Like(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """What a model took, and how many times as much to expect."""
+    """What a model took, and by what factor to multiply it."""
 
     model: str
     use: Usage

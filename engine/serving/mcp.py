@@ -473,7 +473,7 @@ def _described(name: str, tool: Tool) -> wire.Tool:
 
 
 def _schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return a JSON schema whose root is the object itself, as the protocol wants it, without its title."""
+    """Return a JSON schema whose root is the object itself, as the protocol requires, without its title."""
     _, parts = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
     schema = parts.pop(struct.__name__)
     del schema["title"]

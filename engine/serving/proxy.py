@@ -81,8 +81,8 @@ DEFAULT_ALLOWANCE = Allowance()
 
 
 class UpstreamHealth(NamedTuple):
-    """The outcome of the last request to the upstream, since when that has been the outcome, and when it was sent;
-    times in UTC."""
+    """How the last request to the upstream went, since when requests have gone that way, and when it was sent; times in
+    UTC."""
 
     state: Literal["unknown", "answers", "fails"] = "unknown"
     since: datetime | None = None

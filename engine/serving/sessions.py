@@ -144,7 +144,7 @@ class Sessions:
             return ""
 
     def conversation(self, key: str, session: str, marker: int) -> Conversation:
-        """Return the conversation of a session, a new one at `marker`."""
+        """Return the conversation of a session; if it has none yet, a new one at `marker`."""
         with self._mutex:
             return self._conversation(key, session, marker)
 

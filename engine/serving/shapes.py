@@ -261,7 +261,7 @@ def _essence(item: dict[str, Any]) -> list[Any]:
 
 
 def _stable_parts(parts: list[Any]) -> list[Any]:
-    """Return the parts of a message without what clients change later; a text as a plain string."""
+    """Return the parts of a message without what clients change later; a text becomes a plain string."""
     kept = list[Any]()
     for part in parts:
         if not isinstance(part, dict):

@@ -59,8 +59,8 @@ def verify(
         str,
         typer.Option(
             metavar="N|all",
-            help="With --repair: truncate it, although N events are lost, as many as --repair shows. Their bytes are "
-            "kept in log/quarantine.",
+            help="With --repair: truncate it although N events are lost; N is the number that --repair shows. Their "
+            "bytes are kept in log/quarantine.",
         ),
     ] = "",
 ) -> None:

@@ -1,8 +1,7 @@
-"""Settings: those that a run says it had, and those that its log shows, agree.
-
-From the log alone, by one table; and which questions an iteration asks, the guard's verdicts and the end are decided
-again on the state that the log gives, so that the settings of these decisions show too, the seed first of all. What is
-in a request, such as the temperature, is compared with it in theorems/verdicts.py.
+"""Settings: those that a run says it had agree with those that its log shows. The log alone is read, by one table.
+Which questions an iteration asks, the guard's verdicts and the end are decided again from the state in the log, so that
+the settings behind these decisions show too, above all the seed. Settings that are part of a request, such as the
+temperature, are checked in theorems/verdicts.py.
 """
 
 from collections.abc import Callable, Iterator, Sequence

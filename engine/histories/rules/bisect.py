@@ -54,7 +54,7 @@ def next_asked(row: Sequence[str], known: Mapping[str, bool]) -> int | None:
 
 
 def most_asked(row: Sequence[str], known: Mapping[str, bool]) -> int:
-    """Return the most prompts that have to be asked, besides the known ones."""
+    """Return how many prompts at most have to be asked, besides the known ones."""
     ends = {row[0], row[-1]} - known.keys()
     if ends:
         return len(ends) + _halvings(len(_open(row, 0, len(row) - 1)))

@@ -91,7 +91,8 @@ def _short(detail: str) -> str:
 
 
 def _division(tasks: DataReport) -> list[TextTable]:
-    """Return tables of what a run would make of columns and of tasks that repeat one another."""
+    """Return tables of how a run would read the columns, which tasks it would leave out, and which repeat one
+    another."""
     roles = [(row.role, row.column or f"none{f': {row.why}' if row.why else ''}") for row in tasks.columns]
     parts = [
         TextTable("Columns", ("role", "column"), roles),

@@ -191,7 +191,7 @@ def unused_if_refused(drafts: Sequence[Draft]) -> list[Draft]:
 
 
 def _require_same_question(demonstration: str, known: str) -> None:
-    """Raise `UsageError` if a demonstration names another question than its inference's, since its answer is to that
+    """Raise `UsageError` if a demonstration names a different question from its inference's, since it would answer that
     one."""
     named = question_in(demonstration, "")
     one, other = (" ".join(text.casefold().split()) for text in (named, known))

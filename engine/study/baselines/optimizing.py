@@ -36,7 +36,7 @@ INSTALL = "python -m pip install 'mage-es[gepa]'"
 INSTRUCTION, PLAIN = "instruction", "Answer the question."
 """The name of the component, and the instruction of a benchmark without one."""
 _MOST_TOKENS = 512
-"""The limit, in tokens, of an instruction that the learner itself writes: a small model writes on until it is cut
+"""The limit, in tokens, of an instruction that the learner itself writes: a small model keeps writing until it is cut
 off."""
 _ASKED, _REPLIED = 4000, 2000
 

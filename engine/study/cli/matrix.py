@@ -186,7 +186,8 @@ def _foretell(out: Output, wanted: Sequence[tuple[MatrixCell, Job]], settings: S
 
 
 def _forecast(config: Config, settings: Settings, *, exams: int) -> tuple[float, float, float]:
-    """Return how many execution calls (exams included) and guidance calls a run will make, and their dollars."""
+    """Return how many execution calls (exams included) and guidance calls a run will make, and what they will cost in
+    dollars."""
     prices = settings.prices()
     found = verb("estimate")(config, data_dir=settings.data_dir, workers=settings.workers, prices=prices)
     calls: dict[str, float] = {tier.tier: tier.calls.expected for tier in found.tiers}

@@ -50,7 +50,7 @@ def tryout(
     Unless --form names one, a trial of at most 30 calls chooses how prompts show cases.
 
     If what was learned does better than nothing, the questions are asked once more with the answers of the memories
-    exchanged: only if it also does better than that is it called a gain.
+    exchanged. It counts as a gain only if it does better than that, too.
 
     Stop it at any time: every answer is kept, and the same command continues.
     """

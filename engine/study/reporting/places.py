@@ -25,7 +25,7 @@ PARTS: Mapping[str, object] = {
     **dict.fromkeys(("prompt_refinement", "skill_splitting", "retrieval_recipes", "bandits"), False),
     "guard": "off",
 }
-"""The switches of the system's parts, each with its value without the part."""
+"""The settings that switch the system's parts, each with the value that turns its part off."""
 WITHOUT: Mapping[str, str] = {field: f"no {field.replace('_', ' ')}" for field in PARTS}
 """What a system without a part is called."""
 CASCADE: Mapping[str, str] = {

@@ -159,7 +159,7 @@ def _print_link(
 
     found = _SPAN.fullmatch(span)
     if found is None:
-        raise UsageError(f"--link {span!r} is no span of time: give minutes, hours or days, such as 30m, 12h or 7d.")
+        raise UsageError(f"--link {span!r} is not a span of time: give minutes, hours or days, such as 30m, 12h or 7d.")
     if keys is None or to is not None or len(runs) > 1:
         raise UsageError("--link takes one RUN and the --keys FILE of the server that shows it, and no --to.")
     run, access = settings.find_run(runs[0] if runs else None), Access(keys)

@@ -252,8 +252,8 @@ def _answered(reader: LogReader) -> tuple[list[v.AnswerJudged], list[v.AnswerJud
 
 
 def _pace(folder: Path, execution: str) -> tuple[float, str]:
-    """Return the seconds between two replies of a model in the newest run with it, and that run; (0, "") without
-    one."""
+    """Return the mean seconds between two replies of a model in the newest run that used it, and that run's id; (0, "")
+    if there is no such run."""
     for run in reversed(list_runs(folder)):
         try:
             reader = LogReader(run.log_path)

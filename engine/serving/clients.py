@@ -123,7 +123,7 @@ class OpenedRun(FrozenRun):
         return await live.give_feedback(said)
 
     def _about(self, reply: object, value: object, metric: str, idempotency_key: str) -> tuple[LiveRun, Feedback]:
-        """Return the run that records, and feedback on one of its inferences."""
+        """Return the run that records, and feedback to give on one of its inferences."""
         if self._live is None:
             raise UsageError(
                 f"Requests to {self.run.id} are not being recorded: call wrap with record=True first, and feedback "

@@ -48,7 +48,7 @@ class PreparedTask(NamedTuple):
 
 
 class PromptTrial(NamedTuple):
-    """Evolution questions to ask together: by id, what comes with each."""
+    """Evolution questions to ask together; `prepared` is what is sent with each, by its id."""
 
     prepared: Mapping[str, PreparedTask]
 

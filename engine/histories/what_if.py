@@ -200,7 +200,7 @@ async def awhat_if(
         )
     if sum(kinds) != 1:
         raise UsageError(
-            f"Ask for one thing: --without a memory, always one --arm, other settings of the guard ({_flags(GUARD)}), "
+            f"Ask for one thing: --without a memory, one --arm always, other settings of the guard ({_flags(GUARD)}), "
             f"or of the gate ({_flags(GATE)})."
         )
     reader = LogReader(run.log_path)

@@ -48,7 +48,7 @@ def _vectors(reply: Any, count: int) -> Sequence[Sequence[float]]:
     """Return the embeddings in the order of the texts, as they came. Raises `ModelFault`."""
     rows = getattr(reply, "data", None)
     if not isinstance(rows, list) or sorted(getattr(row, "index", -1) for row in rows) != list(range(count)):
-        raise ModelFault(Fault("malformed", f"the reply has not one embedding for each of {count} texts"))
+        raise ModelFault(Fault("malformed", f"the reply does not have one embedding for each of {count} texts"))
     return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
 
 

@@ -425,8 +425,8 @@ def is_writing(name: str) -> bool:
 
 
 def reduced(name: str) -> str:
-    """Return in what a method falls short of its paper, or of all it learned from, by its own account; "" if in
-    nothing."""
+    """Return how a method is reduced, in its own words: compared with its paper, or with all that it learned from. ""
+    if it is not."""
     return _of_method(name, "reduced") or ""
 
 

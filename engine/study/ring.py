@@ -98,8 +98,8 @@ class RingRow(msgspec.Struct, frozen=True, kw_only=True):
     `differences` are those from `knn`, `zero_shot` and `nearest_label`, where they took part.
     `input_tokens` and `output_tokens` are means per held-out question, `learning_tokens` and `guidance_tokens` sums of
     all that learning used and of the guidance model's part; `writer` is the model that wrote, for MAGE and methods that
-    write; `learned` is the smallest number of questions that it learned from in a seed, `reduced` says in what else it
-    falls short, and `over_budget` by how many tokens its learning went over the budget, in its worst seed. `undecided`
+    write; `learned` is the smallest number of questions that it learned from in a seed, `reduced` says how else it is
+    reduced, and `over_budget` by how many tokens its learning went over the budget, in its worst seed. `undecided`
     answers are in no other number, failed calls are wrong answers. `lost`: significantly worse than `knn`, for MAGE
     only.
     """

@@ -8,7 +8,8 @@ Rules
     - A result is a gain if it is better than no memory, than that control and than the commonest answer, and if nothing
       other than the text gives answers away. All of this rests on paired intervals: what they do not establish is
       reported as not shown.
-    - What the nearest cases answer without a call (recall) is counted apart, as a served run always asks the model.
+    - What the nearest cases answer without a call (recall) is counted separately, since a served run always asks the
+      model.
     - A question counts for a method if its answer could be decided; a failed call is a wrong answer. So if some are
       undecided the methods' totals differ, and a difference is over the questions decided for both.
 """

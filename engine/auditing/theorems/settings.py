@@ -109,8 +109,8 @@ def _decided_again(reader: LogReader, setting: Setting | None) -> Iterator[tuple
 
 
 def drawn(reader: LogReader, world: World | None) -> Setting | None:
-    """Return the setting with its questions in the order in which they are drawn: none for a run that drew none itself,
-    or has erased some, which the guard may have asked. Return None without a world, or if the seed divides the
+    """Return the setting with its questions in the order in which they are drawn: none if the run drew none itself, or
+    if it has erased some, since the guard may have asked those. Return None without a world, or if the seed divides the
     questions differently from the run."""
     if world is None:
         return None

@@ -112,7 +112,7 @@ class Method(Preparing, Protocol):
         episode, `reply` is the transcript. A method that writes yields requests to the writer: the guidance model, or
         the learner if the run has none. Its class then sets `is_writing`; otherwise the run has no guidance model. A
         class sets `plays` if its cases can be shown in episodes, and `is_modelless` if it needs no model once it has a
-        case. In `reduced` it says in what it falls short of its paper, or of all it learned from."""
+        case. `reduced` says how it is reduced, compared with its paper or with all that it learned from."""
 
 
 @runtime_checkable

@@ -402,4 +402,4 @@ class Starting(msgspec.Struct, frozen=True, kw_only=True):
     """What a new run's configuration starts from. Only the resulting configuration is recorded."""
 
     preset: Preset = "default"
-    """Values of all settings that are not set: `default`, or `paper`, which is the paper read literally."""
+    """Values of all settings that you do not give: `default`, or `paper`, which is the paper read literally."""

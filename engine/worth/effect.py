@@ -33,8 +33,8 @@ PromptKey = tuple[int, str, str]
 
 
 class Prompted(NamedTuple):
-    """A question as it was planned, at event `seq`, the memories that it was `shown`, without those `trimmed` that did
-    not fit, and whether its answer was right, as event `judged` says."""
+    """A question as it was planned at event `seq`: the memories that it was `shown`, those `trimmed` from its prompt
+    because they did not fit, and whether its answer was right according to event `judged`."""
 
     seq: int
     phase: v.Phase

@@ -118,7 +118,7 @@ def price_of(
     model: str, requests: Sequence[Request], prices: Prices, *, reply: int, like: Sequence[Sequence[ModelCalled]] = ()
 ) -> AskingPrice:
     """Return what some requests will cost, each at the mean of those `like` it, which are given as the calls that they
-    took. Without any, a reply is taken to have `reply` tokens, besides those that its model is asked to think."""
+    took. Without any, a reply is assumed to have `reply` tokens, plus the thinking that the model's spec asks for."""
     if like:
         taken = [_Taken(model, _use_of(call), len(requests) / len(like)) for calls in like for call in calls]
     else:

@@ -100,7 +100,7 @@ def _tell(error: Exception, *, as_json: bool) -> None:
     usage = ""
     if context := getattr(error, "ctx", None):  # a usage error
         usage = f"\n{context.get_usage()}\nTry '{context.command_path} -h' for help."
-    is_help = told.startswith("Usage:")  # of words without a command
+    is_help = told.startswith("Usage:")  # a group without its command
     print(told if is_help else f"mage-es: {told}{usage}", file=sys.stderr)
     if as_json:
         sys.stderr.flush()

@@ -34,8 +34,7 @@ COLOURS = {
 
 
 class Boxed(NamedTuple):
-    """A table of clean cells; `right` marks the columns that are set flush right; the first `keys` columns name a
-    row."""
+    """A table of clean cells; `right` marks the columns that are right-aligned; the first `keys` columns name a row."""
 
     title: str
     columns: Sequence[str]

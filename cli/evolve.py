@@ -48,12 +48,13 @@ def evolve(
         typer.Option(
             "--from",
             metavar="RUN",
-            help="Continue from what that run learned, with its settings, and its questions besides the new ones.",
+            help="Continue from what that run learned, with its settings, and with its questions besides the new ones.",
         ),
     ] = None,
     at: FromAtOption = "latest",
     prune: Annotated[
-        bool, typer.Option("--prune", help="With --from: first take out of use there what its record proves harmful.")
+        bool,
+        typer.Option("--prune", help="With --from: in that run, first take out of use what its record proves harmful."),
     ] = False,
     register: RegisterOption = False,
     register_metric: MetricOption = "accuracy",
@@ -102,7 +103,7 @@ def evolve(
     if parent and (price := evolve_price(config, from_run=parent, prices=settings.prices())):
         out.say(going_on(price, parent.id, config.iterations))
         require_agreement(settings, yes=yes)
-    if prune and parent:  # after all that may refuse, since it writes to the parent
+    if prune and parent:  # after everything that may refuse, since it writes to the parent
         out.say(verb("prune")(parent).in_words())
     with resumable(out, settings) as runtime:
         summary = start(

@@ -44,14 +44,14 @@ def exam(
         typer.Option(
             min=1,
             max=MOST,
-            help="Number of held-out questions; those of a smaller exam are among them. [default: all of the run's]",
+            help="Number of held-out questions; a larger exam includes those of a smaller one. [default: all]",
         ),
     ] = None,
     control: Annotated[
         Literal["none", "shuffled", "permuted", "bare"],
         typer.Option(
             help="Show memories that cannot help. shuffled: those of a question of another task type, or of a "
-            "dissimilar one if all have one type. permuted: its own, each with the answer of another memory. "
+            "dissimilar one if all have the same type. permuted: its own, each with another memory's answer. "
             "bare: none, as at the start."
         ),
     ] = "none",

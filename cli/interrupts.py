@@ -1,7 +1,7 @@
 """Ctrl-C during a run: the first one asks it to stop after the calls in flight, the second one stops now.
 
 SIGTERM, which containers and batch systems send, is treated the same; only its exit code differs. Work that waits for
-no call and does not look whether a stop was asked for, as when tasks are divided, is cut off: it has nothing to finish.
+no call and never checks for a requested stop, such as dividing the tasks, is cut off: it has nothing to finish.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SIGNALS = {signal.SIGINT: "Ctrl-C again", signal.SIGTERM: "A second SIGTERM"}
 _ASKED = "\nFinishing the calls in flight, then stopping. {} stops now; nothing recorded is lost.\n"
 _TURN, _TURNS = 0.5, 2
-"""Seconds between two looks at work that was asked to stop, and how many in a row it may show no sign."""
+"""Seconds between two looks at work that was asked to stop, and how many looks in a row may find no reaction."""
 
 
 class SecondTermination(KeyboardInterrupt):
@@ -95,7 +95,7 @@ class Interrupts:
 
 def _waiting_loop() -> AbstractEventLoop | None:
     """Return the loop of this thread if it runs no task at the moment: it waits for calls."""
-    if "asyncio" not in sys.modules:  # which the commands without a loop are spared
+    if "asyncio" not in sys.modules:  # commands without a loop do not load it
         return None
     try:
         from asyncio import current_task, get_running_loop

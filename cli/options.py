@@ -47,7 +47,10 @@ AtOption = Annotated[
     str, typer.Option("--at", metavar="MARKER", help="State to use: start, iter-9, iter-9/evaluate, seq:1234, latest.")
 ]
 FromAtOption = Annotated[
-    str, typer.Option("--at", metavar="MARKER", help="Where to continue from: start, iter-9, latest (closed).")
+    str,
+    typer.Option(
+        "--at", metavar="MARKER", help="Where to continue from: start, iter-9, or latest (the last closed one)."
+    ),
 ]
 CONFIG: tuple[str, ...] = tuple(name for name in Config.__struct_fields__ if name != "benchmark")
 
@@ -94,7 +97,7 @@ def takes(
     """Give a command `--json` and an option for each named setting.
 
     The command receives its two streams as `out` and all resolved settings as `settings`. Its help omits the options
-    for `unlisted` settings, and shows all but those `first` in a last panel, if any are. With `own_tasks` it also has
+    for `unlisted` settings; if there are any `first`, it shows all others in a last panel. With `own_tasks` it also has
     the options for the user's own tasks, which become part of the benchmark's name.
     """
 

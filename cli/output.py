@@ -77,8 +77,8 @@ _NUMBER = re.compile(r"[+-]?\d[\d.,/:]*(?=\s|$)")
 
 
 class TextTable(NamedTuple):
-    """Rows under column names, of texts or of what `str` makes one. A column whose cells all start with a number is
-    set flush right.
+    """Rows under column names; a cell is a text, or anything that `str` turns into one. A column whose cells all start
+    with a number is right-aligned.
 
     The first `keys` columns name a row; they are repeated in every part of a table that is split for a terminal.
     """

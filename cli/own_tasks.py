@@ -20,9 +20,9 @@ _SAID: Mapping[str, tuple[str, str]] = {
     "tasks": ("FILE", "Tasks of your own, as BENCHMARK: a file (JSON, CSV, Parquet), or hf:NAME on the hub."),
     "columns": (
         "ROLE=NAME,...",
-        "Which column holds what, for roles whose column has another name than these: "
+        "Which column has which role, for columns whose names are not among these: "
         + "; ".join(f"{role} ({', '.join(names)})" for role, names in ROLES.items())
-        + ". One column has one role; ROLE= alone means none, options and answers may be several, as A/B/C/D.",
+        + ". A column has one role; ROLE= means no column. Options and answers may be several columns, as A/B/C/D.",
     ),
     "scorer": (
         "NAME",
@@ -35,11 +35,11 @@ _SAID: Mapping[str, tuple[str, str]] = {
     ),
     "labels": (
         "A,B,...",
-        "All answers there can be, as in billing,delivery,other: the prompt lists them, and the scorer looks for one.",
+        "All possible answers, as in billing,delivery,other: the prompt lists them, and the scorer looks for one.",
     ),
     "test_tasks": (
         "FILE",
-        "A second file (on the hub: a split) that is only examined. [default: about three tenths of the tasks]",
+        "A second file (on the hub: a split) for exams only. [default: about three tenths of the tasks]",
     ),
     "subset": ("NAME", "Configuration of a data set on the hub."),
 }

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from mage_es.engine.run.asking_price import AskingPrice
 
 ASKING = ("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
-"""The settings of a verb that asks models again, of where and how fast, and of what it may cost."""
-AGAIN = "A reply that its limit cuts is asked for again, which costs more; --max-usd and --max-calls set a limit."
+"""The settings of a verb that asks models again: where and how fast it works, and what it may cost."""
+AGAIN = (
+    "A reply that is cut off at its limit is asked for again, which costs more; --max-usd and --max-calls set a limit."
+)
 """What no price can foresee."""
 YesOption = Annotated[bool, typer.Option("--yes", help="Proceed at the printed price without asking.")]
 

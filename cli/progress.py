@@ -1,7 +1,7 @@
 """The progress display of a run: phase, questions, accuracy so far, calls, time left.
 
 One line ends each round of questions; in between there is a live line on a terminal, and elsewhere a line every `EVERY`
-seconds. What the first run of a command says about the tasks, its other runs do not repeat.
+seconds. What the first run of a command says about the tasks is not repeated for its other runs.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ _ASKING = frozenset(("explore", "evaluate", "snapshot", "form", "exam"))
 
 
 class TimeLeft:
-    """The time left in an evolution or an exam, extrapolated from its progress since its first question. Nothing is
-    said within `ENOUGH` seconds, nor in an evolution before an iteration has ended: how many questions a phase asks
-    shows only when it begins, and the opening asks others. The only iteration asks all anchors, as the opening did."""
+    """The time left in an evolution or an exam, extrapolated from its progress since its first question. There is no
+    estimate in the first `ENOUGH` seconds nor, in an evolution, before an iteration has ended: how many questions a
+    phase asks is known only when it begins, and the opening asks others. If there is only one iteration, it asks all
+    anchors, as the opening did."""
 
     def __init__(self) -> None:
         self._work = ("", False)

@@ -82,7 +82,8 @@ def delete(
 ) -> None:
     """Delete a run with its exams, permanently.
 
-    A run that no model ever answered is deleted at once; for any other the command says what would be lost, and asks.
+    A run without a model's reply or an exam is deleted at once; for any other the command says what would be lost, and
+    asks.
     """
     from mage_es.engine.run.directory import delete_run
 

@@ -95,7 +95,7 @@ def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:
 
 
 def serving(settings: Settings, run_id: str, execution: str) -> str:
-    """Return the command that serves a run before the server of its model; for a model without one, that shows it."""
+    """Return the command that serves a run in front of its model's server or, if the model has none, shows the run."""
     from mage_es.engine.seams.spec import parse_spec
 
     spec = parse_spec(execution)

@@ -179,8 +179,8 @@ class Settings:
         return read_signer(Path(file)) if file else None
 
     def telemetry(self, say: Callable[[str], None]) -> Telemetry | None:
-        """Return the collector that traces are sent to, None where none is named. A collector that is named for every
-        program of this machine is left out if the extra is missing, and `say` gets that. Raises `PrerequisiteError`."""
+        """Return the collector that traces are sent to, None where none is named. If the extra is missing, a collector
+        that is named for every program of this machine is skipped, and `say` is called. Raises `PrerequisiteError`."""
         from mage_es.engine.run.runtime import Telemetry
         from mage_es.engine.run.telemetry import require_otel
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DIGEST_DIGITS = 16
 """How many digits of a digest to show; `--json` has all of them."""
 ID_DIGITS = 12
-"""The same of a memory's id; commands take fewer, too."""
+"""The same for a memory's id; commands accept fewer, too."""
 
 
 def overview(summary: RunSummary) -> str:
@@ -77,7 +77,7 @@ def _unguided(lost: MissingGuidance) -> str:
 
 
 def _served(names: Mapping[str, int]) -> str:
-    """Return the model that, by the provider's account, answered, in capitals if that changed during the run."""
+    """Return which model answered, by the provider's account; in capitals if it changed during the run."""
     counts = ", ".join(f"{name} ({counted(calls, 'call')})" for name, calls in names.items())
     return f"MORE THAN ONE MODEL answered: {counts}" if len(names) > 1 else f"answered by {counts}"
 
@@ -100,7 +100,7 @@ def _noticing(noticing: GuardSensitivity) -> str:
     drop = f"{100 * noticing.smallest_drop:.1f} points"
     # The paired guard compares with the last accepted snapshot, whose answers may be of different states.
     against = ", against their last recorded answers" if noticing.guard == "paired" else ""
-    return f"guard {noticing.guard}: the smallest drop it can notice is {drop} of {questions}{against}"
+    return f"guard {noticing.guard}: the smallest drop it can notice is {drop} on {questions}{against}"
 
 
 def iterations(summary: RunSummary) -> TextTable:
@@ -174,7 +174,7 @@ def form_in_words(decided: FormDecided | None) -> list[str]:
         return []
     names = {
         "turns": "turns of the chat",
-        "worked": "turns of those alone that show how their answer was reached",
+        "worked": "turns that show how the answer was reached",
         "lines": "plain lines",
     }
     chosen, rival = names[decided.form], names[decided.rival]

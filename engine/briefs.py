@@ -128,7 +128,8 @@ class PrinciplesBrief(Brief, frozen=True, kw_only=True, tag="principles"):
 
 
 class AuthoredPrinciple(msgspec.Struct, frozen=True, kw_only=True):
-    """When (by meaning; "" for always) to do what, and the ids of the brief's questions that show it."""
+    """A principle: when it applies, by meaning ("" for always), what to do then, and the ids of the brief's questions
+    that show it."""
 
     when: str = ""
     do: str

@@ -122,18 +122,18 @@ class Config(msgspec.Struct, metaclass=NamedSettings, frozen=True, kw_only=True,
     """K, section 3.5: most memories in a prompt; the paper's is 3."""
     retrieval: Literal["nearest", "cosine", "quotas"] = "nearest"
     """What is retrieved if no bandit chooses: the nearest cases, right or missed alike, or the paper's quotas of
-    success and failure memories (`balanced`), section 3.5. `nearest` is by a metric or a regression, learned from the
-    cases, where answers are labels or short and it finds more (rules/metric.py), else by the cosine, as `cosine` always
-    is."""
+    success and failure memories (`balanced`), section 3.5. `cosine` always ranks by the cosine. So does `nearest`,
+    unless answers are labels or short and a metric or a regression learned from the cases finds more
+    (rules/metric.py)."""
     form: Literal["usual", "turns", "worked", "lines", "sections", "auto"] = "usual"
-    """How a prompt shows cases: as turns of the chat, each a question and its right answer; `worked`, as turns of those
-    cases alone that show how their answer was reached; as plain `Q:` and `A:` lines in one message; or quoted under
-    headings, as the paper has them. `usual`: turns, and worked where a trial of at most 30 calls on anchors shows that
-    it is better, or with too few anchors for one where guidance wrote corrections; `auto`: where there is no such
-    trial, one of lines. Episodes always have sections."""
+    """How a prompt shows cases. `turns`: as turns of the chat, each a question and its right answer; `worked`: as
+    turns, but only of cases that show how their answer was reached; `lines`: as plain `Q:` and `A:` lines in one
+    message; `sections`: quoted under headings, as in the paper. `usual`: turns, or worked where a trial of at most 30
+    calls on anchors shows that it is better, or where guidance wrote corrections and there are too few anchors for a
+    trial; `auto`: as `usual`, but where there is no such trial, one of lines. Episodes always have sections."""
     route: Literal["auto", "direct", "cot"] = "auto"
     """How a question is asked if no bandit chooses: for the answer alone, or with reasoning; `auto`: for the answer
-    alone if answers are labels, or short answers by a rule of your own that no worked solution states."""
+    alone if answers are labels, or are short and follow a rule of your own that no worked solution states."""
     long_context: Amount = 500
     """Characters of context above which the bundle is failure-heavy, section 3.5; hyperparameter table."""
     strategy_floor: Share = 0.0
@@ -187,8 +187,8 @@ class Config(msgspec.Struct, metaclass=NamedSettings, frozen=True, kw_only=True,
     """What is served, in exams too, where more anchors are right with the bare prompt than with what was learned:
     `paired`: the bare prompt; `off`: what was learned anyway, as in the paper. See rules/benefit.py."""
     gate_p: Share = 0.25
-    """Where what was learned loses over all types together, a type whose own paired test has a one-sided p of at most
-    this is still served it."""
+    """Where what was learned loses over all types together, it is still served to a type whose own paired test has a
+    one-sided p of at most this."""
 
     revisit_cap: Amount = 0
     """Most earlier failures asked again in an iteration, and at most half of the pool; appendix, table of revisits.
@@ -402,4 +402,4 @@ class Starting(msgspec.Struct, frozen=True, kw_only=True):
     """What a new run's configuration starts from. Only the resulting configuration is recorded."""
 
     preset: Preset = "default"
-    """Values of all settings that are not set: `default`, or `paper`, which is the paper read literally."""
+    """Values of all settings that you do not give: `default`, or `paper`, which is the paper read literally."""

@@ -255,7 +255,7 @@ def uncollected() -> Iterator[None]:
 
 
 def give(view: Projection, batches: Batches) -> None:
-    """Give a view a stretch of the types that it reads."""
+    """Apply the events of a stretch of the log to a view; they must be of the types that it reads."""
     others = []
     for cls, batch in batches.items():
         # Columns first, even where order is `global`: events that refer to a memory always come after it in the log.

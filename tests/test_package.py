@@ -255,7 +255,7 @@ def begun(**given: object) -> Callable[[], object]:
             begun(models=mage_es.Models("openai/x", None)),
             r"is a text: open it with mage_es.open_model\('openai/x', 'exec",
         ),  # type: ignore[arg-type]
-        (begun(models=mage_es.Models(Mute, None)), "is a class and no object: give an object with"),  # type: ignore[arg-type]
+        (begun(models=mage_es.Models(Mute, None)), "is a class, not an object: give an object whose"),  # type: ignore[arg-type]
         (begun(models=mage_es.Models(Mute(), None)), "A run learns from guidance"),  # type: ignore[arg-type]
         (lambda: mage_es.open_model(None, "execution"), "The model is None: name one as provider/model"),  # type: ignore[arg-type]
         (lambda: mage_es.verify(None), "run is None, of the type NoneType: give Run or Path or str"),  # type: ignore[arg-type]

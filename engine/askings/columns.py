@@ -90,8 +90,8 @@ class Uses:
 
     def join(self, places: Ints, asking: Ints, carried: Bools, right: NDArray[np.int8]) -> None:
         """Put together what was noted. `places` says where each fact is in the order of the log, `asking` to which
-        asking the fact there belongs. Of each asking `carried` says whether it was never asked, `right` has its
-        verdict, -1 for none."""
+        asking the fact there belongs. For each asking, `carried` says whether it was never asked, and `right` is its
+        verdict (-1: none)."""
         self._right = right
         trimmed, at = self._pairs("trimmed", places, asking)
         order = np.lexsort((at, trimmed))
@@ -150,8 +150,8 @@ class AskedFacts:
     }
 
     def __init__(self, memories: Mapping[str, int], reads: Reads = reads, more: Sequence[tuple[str, str]] = ()) -> None:
-        """`memories` numbers those that count. `more` columns are named after the fields that they hold, which are in
-        `reads`."""
+        """`memories` gives the number of each memory that is counted. `more` are additional columns, each named after
+        the field that it holds; `reads` must include these fields."""
         self.rows: dict[str, int] = {}
         self.words: dict[str, int] = {"": 0}
         self.uses = Uses(memories)

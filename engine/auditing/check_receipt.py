@@ -69,5 +69,5 @@ if __name__ == "__main__":
     try:
         main(*sys.argv[1:] or [""])
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        print(f"{' '.join(sys.argv[1:2]) or 'No file'}: this is no receipt: {error!r}", file=sys.stderr)
+        print(f"{' '.join(sys.argv[1:2]) or 'No file'}: this is not a receipt: {error!r}", file=sys.stderr)
         sys.exit(2)

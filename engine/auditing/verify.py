@@ -175,7 +175,7 @@ def _theorems(
 
 
 def _each(check: Callable[..., Check | Iterable[Check]], *given: Any, **also: Any) -> Iterator[Check]:
-    """Yield what a check reports; one that cannot be made says so itself, and hides none of the others."""
+    """Yield what a check reports. If it cannot be made it says so itself, and the other checks are still shown."""
     try:
         found = check(*given, **also)
         yield from [found] if isinstance(found, Check) else found
@@ -187,7 +187,7 @@ def _each(check: Callable[..., Check | Iterable[Check]], *given: Any, **also: An
 
 
 def _of_wing(name: str, run: Run, reader: LogReader) -> Sequence[Check]:
-    """Return the checks of a wing or another package. One of these that fails hides none of the others."""
+    """Return the checks of a wing or another package. If one of them fails, the others are still shown."""
 
     def made() -> list[Check]:
         found = [*load("mage_es.checks", name)(run, reader)]

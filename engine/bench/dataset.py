@@ -146,7 +146,7 @@ class Dataset:
         if not found:
             files = [part.names[0] for part in self.definition.parts[split]]
             raise PrerequisiteError(
-                f"{name} is not in {data_dir}: none of its {len(files)} files exists, such as {folder}/{files[0]}. "
+                f"{name} is not in {data_dir}: all {len(files)} files are missing, such as {folder}/{files[0]}. "
                 f"{_remedy(name, data_dir)}"
             )
         return list(found.values())

@@ -5,9 +5,9 @@ points and commas, deletes the commas and compares strings: `#### 18.0` is not `
 if it is strictly right, or if the number it ends with equals the expected one.
 
 That number is the last mark's: the mark itself if it is a number (with currency, unit, LaTeX), else a number in front
-("18, because"), else the only one in bold, else the one after the last `=`, else the last. What a box with more than a
-number equals is a mark (`\boxed{9 * 2} = 18`), and one that only names a number (`number`, `X`) is not. Without a mark
-the same holds for the last line with a number. Two alternative numbers ("18 or 20") are not an answer.
+("18, because"), else the only one in bold, else the one after the last `=`, else the last. If a box holds more than a
+number, what it equals is a mark (`\boxed{9 * 2} = 18`); a box that only names a number (`number`, `X`) is not. Without
+a mark the same holds for the last line with a number. Two alternative numbers ("18 or 20") are not an answer.
 """
 
 import re

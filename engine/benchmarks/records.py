@@ -267,7 +267,8 @@ def _delimiter(header: str, ending: str) -> str:
 
 
 def _parquet_rows(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Iterator[_Piece[RecordT]]:
-    """Yield the rows; texts are read from their dictionary, since a file may repeat a text of a megabyte at no cost."""
+    """Yield the rows. Texts are kept in their dictionary form, since a small file can repeat a text of a megabyte many
+    times."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

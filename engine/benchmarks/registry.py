@@ -239,7 +239,7 @@ def _offered(group: Group, name: str, offered: Any) -> BenchmarkEntry:
     function that opens a benchmark."""
     offered = offered.entry() if hasattr(offered, "entry") else offered
     if not isinstance(offered, BenchmarkEntry) and not callable(offered):
-        raise faulty(group, name, f"is not a benchmark but an {type(offered).__name__}: {str(offered)[:40]}")
+        raise faulty(group, name, f"is not a benchmark but of type {type(offered).__name__}: {str(offered)[:40]}")
     entry = offered if isinstance(offered, BenchmarkEntry) else BenchmarkEntry(offered)
 
     def opened(seed: int, data_dir: Path | None) -> Benchmark:

@@ -2,8 +2,8 @@
 
 Rules
     - Log, samples and metrics are Inspect's own classes, and its own `write_eval_log` writes them.
-    - A sample is a question. Its messages are the last conversation with the model that answers, its transcript has
-      every call, the judge's too, as its usage does, and its metadata the ids of the memories shown.
+    - A sample is a question. Its messages are the last conversation with the answering model. Its transcript and its
+      usage include every call, the judge's too, and its metadata has the ids of the memories shown.
     - Each log is a separate task: of two logs of one task, Inspect takes the earlier for a failed attempt and hides it.
     - The score `correct` is C or I, and N without an answer; an undecided answer is unscored, and in no metric. Scores
       in between, such as F1, are in `score`. An exam that was scored again has the later verdicts.

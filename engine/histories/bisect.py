@@ -386,7 +386,7 @@ class _Search:
         return None
 
     def most(self) -> int:
-        """Return the most prompts that still have to be asked."""
+        """Return how many prompts at most still have to be asked."""
         most = most_asked(self._row, self._known)
         if self._steps:
             return most

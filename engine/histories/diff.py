@@ -163,7 +163,7 @@ def diff(
 ) -> DiffReport:
     """Return what differs in one run at a marker from another, or from itself at another marker.
 
-    With a `question` (an id), also how the prompts differ in which the two sides ask it. Of what was learned, `top` are
+    With a `question` (an id), return also how the two sides' prompts for it differ. Of what was learned, `top` are
     listed of each fate, kind and task type.
 
     Raises:

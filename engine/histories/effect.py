@@ -38,7 +38,7 @@ from mage_es.events.vocabulary import EpisodeClosed, QuestionsReasked
 from mage_es.projections.fold import State, fold
 
 TOP = 20
-"""Default number of memories, those that most questions saw first."""
+"""Default number of memories to measure, starting with those that most questions saw."""
 
 
 class EffectReport(msgspec.Struct, frozen=True, kw_only=True):

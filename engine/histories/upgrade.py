@@ -53,9 +53,9 @@ _NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 class UpgradePrice(AskingPrice, frozen=True, kw_only=True):
-    """What an upgrade costs: `calls`, `made` of them already on record, to ask `sample` recorded questions, `anchors`
-    and `questions` of an exam, each twice, and the judge, if there is one. A limit covers all of them, so tokens and
-    `usd` do, too; `minutes` are those of the calls left.
+    """What an upgrade costs. It takes `calls` calls, of which `made` are already on record: they ask `sample` recorded
+    questions, the `anchors` and the `questions` of an exam, each twice, and the judge, if there is one. A limit covers
+    all of them, and so do tokens and `usd`; `minutes` are those of the calls left.
 
     Calls and tokens per question are those of the old model until the new one has answered some; `usd` is None if a
     price is unknown, `minutes` is None if no run in the same folder shows how fast the new model answers (`paced_by` is
@@ -252,8 +252,8 @@ def _answered(reader: LogReader) -> tuple[list[v.AnswerJudged], list[v.AnswerJud
 
 
 def _pace(folder: Path, execution: str) -> tuple[float, str]:
-    """Return the seconds between two replies of a model in the newest run with it, and that run; (0, "") without
-    one."""
+    """Return the mean seconds between two replies of a model in the newest run that used it, and that run's id; (0, "")
+    if there is no such run."""
     for run in reversed(list_runs(folder)):
         try:
             reader = LogReader(run.log_path)

@@ -92,8 +92,8 @@ class UpgradeReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def upgrade_report(run: Run, child: Run, exams: Sequence[ExamReport]) -> UpgradeReport:
-    """Return the report on a run and on the one that continues it with another model, by the latter's exams: with what
-    it is served, and bare."""
+    """Return the report on a run and on the one that continues it with another model, from the latter's exams: those
+    with the memories that it is served, and those without."""
     before, after = LogReader(run.log_path), LogReader(child.log_path)
     begun = inheritance(after)
     assert begun is not None

@@ -200,7 +200,7 @@ async def awhat_if(
         )
     if sum(kinds) != 1:
         raise UsageError(
-            f"Ask for one thing: --without a memory, always one --arm, other settings of the guard ({_flags(GUARD)}), "
+            f"Ask for one thing: --without a memory, one --arm always, other settings of the guard ({_flags(GUARD)}), "
             f"or of the gate ({_flags(GATE)})."
         )
     reader = LogReader(run.log_path)
@@ -482,8 +482,8 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
         raise UsageError(f"{reader.run} is a served run: it has a guard of its own, which no setting changes.")
     if other.guard == "paired" and begun.guard != "paired":
         raise UsageError(
-            f"guard paired compares answers to anchors, and with guard {begun.guard} no anchor was asked. A run that "
-            f"asks them: `mage-es evolve --from {reader.run} --at start --guard paired`."
+            f"guard paired compares answers to anchors, and with guard {begun.guard} no anchor was asked. To start a "
+            f"run that asks them: `mage-es evolve --from {reader.run} --at start --guard paired`."
         )
     accepted, snapshots = _snapshots(reader, begun)
     if not snapshots:

@@ -91,10 +91,10 @@ def require_model(tier: str, model: object) -> None:
         raise UsageError(f"The {tier} model is a text: open it with mage_es.open_model({model!r}, {tier!r}).")
     is_class, name = isinstance(model, type), getattr(model, "name", None)
     if is_class or not isinstance(name, str) or not callable(getattr(model, "complete", None)):
-        what = "a class and no object" if is_class else "no model"
+        what = "a class, not an object" if is_class else "not a model"
         raise UsageError(
-            f"The {tier} model {model!r:.80} is {what}: give an object with a text as `name`, which is recorded, and "
-            "`async def complete(self, request)`."
+            f"The {tier} model {model!r:.80} is {what}: give an object whose `name` is a string, which is recorded, "
+            "with `async def complete(self, request)`."
         )
 
 

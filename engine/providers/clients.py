@@ -113,8 +113,8 @@ def _trusted_by(file: str | None, folder: str | None) -> SSLContext:
 
 
 def client_of(named: str, name: str, *, url: str, key: str, timeout: float, silence: float) -> Any:
-    """Return a provider's client, `named` as in openai.AsyncOpenAI, for the model `name`. It makes one attempt, and
-    limits no connections but keeps idle ones, since `RetryingClient` limits the calls in flight.
+    """Return a provider's client for the model `name`; `named` is its class, such as openai.AsyncOpenAI. It makes a
+    single attempt, keeps idle connections and does not limit their number: `RetryingClient` limits the calls in flight.
 
     Raises `PrerequisiteError` if a proxy or certificate variable is unusable; its message shows no address, which may
     contain a password.
@@ -245,7 +245,7 @@ def read_as(form: type[Form], reply: object, *, what: str) -> Form:
     try:
         return msgspec.convert(reply, form, from_attributes=True)
     except msgspec.ValidationError as error:
-        raise ModelFault(Fault("malformed", f"the reply is no {what}: {error}")) from None
+        raise ModelFault(Fault("malformed", f"the reply is not a {what}: {error}")) from None
 
 
 def unconnected(url: str) -> str:

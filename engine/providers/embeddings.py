@@ -48,11 +48,11 @@ def _vectors(reply: Any, count: int) -> Sequence[Sequence[float]]:
     """Return the embeddings in the order of the texts, as they came. Raises `ModelFault`."""
     rows = getattr(reply, "data", None)
     if not isinstance(rows, list) or sorted(getattr(row, "index", -1) for row in rows) != list(range(count)):
-        raise ModelFault(Fault("malformed", f"the reply has not one embedding for each of {count} texts"))
+        raise ModelFault(Fault("malformed", f"the reply does not have one embedding for each of {count} texts"))
     return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
 
 
 def _tokens(reply: Any) -> int:
     """Return the tokens of the texts as the server counts them, 0 if it gives none. Raises `ModelFault`."""
     usage = getattr(reply, "usage", None)
-    return (read_as(_Usage, usage, what="usage of embeddings").prompt_tokens or 0) if usage else 0
+    return (read_as(_Usage, usage, what="count of embedded tokens").prompt_tokens or 0) if usage else 0

@@ -123,7 +123,7 @@ class _Rehearsal:
         self._weights = {k: (config.iterations - 2) / (iterations - 2) for k in range(1, iterations - 1)}
 
     def total(self, events: Iterable[Any], amount: Callable[[Any], float] = lambda event: 1.0) -> float:
-        """Return an amount of these events for the whole run, by default their number."""
+        """Return the sum of an amount over these events, by default their number, scaled to the whole run."""
         return sum(amount(event) * self._weights.get(event.iteration, 1.0) for event in events)
 
     def calls(self, tier: str) -> list[v.ModelCalled]:

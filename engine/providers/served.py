@@ -57,8 +57,8 @@ class ListedModels(NamedTuple):
 
 
 class ServedModel(Preflight, ABC):
-    """A model behind the server at `url`. A provider's class names its client and the module of that, the variable of
-    its key, its own address, and the path of its list of models below an address."""
+    """A model behind the server at `url`. A provider's class names its client and the client's module, the variable
+    that holds its key, its own address, and the path of its list of models below an address."""
 
     PACKAGE: ClassVar[str]
     CLIENT: ClassVar[str]

@@ -51,7 +51,10 @@ class VllmEngine(Preflight):
         room = engine.model_config.max_model_len - len(tokens)
         if room < 1:
             raise ModelFault(
-                Fault("too_long", f"a prompt of {len(tokens)} tokens, {engine.model_config.max_model_len} are allowed")
+                Fault(
+                    "too_long",
+                    f"a prompt of {len(tokens)} tokens, but at most {engine.model_config.max_model_len} fit",
+                )
             )
         output = None
         try:

@@ -2,8 +2,8 @@
 
 Rules
     - A key (task type or skill) is in warm-up until each of its arms has `warmup` pulls; until then arms are uniform.
-    - Afterwards, with probability `exploration` a uniform arm, else the arm with the largest draw from its Beta
-      posterior. The probability that is logged is the one with which the chosen arm was drawn.
+    - Afterwards a uniform arm is pulled with probability `exploration`, and otherwise the arm with the largest draw
+      from its Beta posterior. The probability that is logged is the one with which the chosen arm was drawn.
     - Posteriors are integers in millionths, starting from Beta(1, 1).
     - The arms of a choice are those that differ for its question. A new arm puts its key back into warm-up.
     - A frozen bandit serves the arm with the best lower bound, not the best mean: seven lucky pulls prove little.

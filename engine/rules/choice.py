@@ -75,7 +75,7 @@ class Chosen(NamedTuple):
 class Choosing:
     """The choices of one phase; remembers the pulls planned so far, and the cascade of each skill. [agents, Learner]
 
-    `cascades`, by skill, are shared by commands on one setting and one state.
+    `cascades`, by skill, may be shared with other commands on the same setting and state.
     """
 
     def __init__(

@@ -69,7 +69,8 @@ def n_fail(candidate: Candidate, signal: Signal) -> Fraction:
 
 def frontier(mastery: Mapping[str, float], prerequisites: Mapping[str, Sequence[str]], threshold: float) -> list[str]:
     """Return the learnable frontier, sorted: skills below the threshold with all prerequisites at or above it. If
-    nothing is learnable (all mastered, or all blocked) it is the skills of lowest mastery. [Algorithm 1, line 1]"""
+    nothing is learnable (all mastered, or all blocked) the frontier is the skills of lowest mastery.
+    [Algorithm 1, line 1]"""
     open_skills = [
         skill
         for skill, own in mastery.items()

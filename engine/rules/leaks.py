@@ -96,7 +96,7 @@ class Guarded:
         return self._splits.get(question_hash(normalise(event.question))) == ANCHORS
 
     def likeness_of(self, event: v.Event) -> Likeness:
-        """Return what an event is most like; a case of an anchor may be like anchors."""
+        """Return the committed question that an event is most like; an anchor's case is not compared with anchors."""
         return (self._but_anchors if self.is_of_anchor(event) else self).likeness(texts_of(event))
 
     def likeness(self, texts: Iterable[str]) -> Likeness:

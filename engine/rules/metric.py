@@ -154,7 +154,7 @@ def metric_of(memory: Memory, task_type: str, *, for_anchors: bool = False) -> M
 
 
 def regression_for(memory: Memory, task_type: str, *, for_anchors: bool = False) -> Regression | None:
-    """Return the regression by which a task type's cases are ranked, or None where metric or cosine find more."""
+    """Return the regression that ranks a task type's cases, or None if the metric or the cosine finds more."""
     learned, _ = _learned(memory, for_anchors=for_anchors)
     return learned.regressions.get(task_type)
 
@@ -280,8 +280,8 @@ def _regressions(
 
 
 def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
-    """Return the metrics that cases give, and for each case the positions of the nearest that it finds with them in
-    other folds."""
+    """Return the metrics learned from the cases, and for each case the positions of its nearest cases in other folds,
+    by these metrics."""
     best: dict[str, Metric] = {}
     everything = np.arange(len(known.features))
     names, ways = [*map(str, np.unique(known.types))], dict[str, _Way]()

@@ -96,8 +96,8 @@ _ABOUT_ANSWERS = re.compile(
 def tells_nothing(lesson: str, *answers: str) -> bool:
     """Return whether a correction only says which answer is right and which is wrong.
 
-    As a fact about one question that is just the case, whose question and right answer the memory has anyway; as a
-    lesson, it would look like a rule about other questions.
+    Such a correction adds nothing to the case, whose question and right answer the memory has anyway; as a lesson, it
+    would look like a rule about other questions.
     """
     known = {word for answer in answers for word in _words(answer)}
     # By single words, not sentence patterns, since every teacher uses another order.

@@ -62,6 +62,6 @@ def tosses_of(planned: QuestionPlanned) -> Iterator[tuple[bool, Retrieved]]:
 
 
 def is_measured(planned: QuestionPlanned) -> bool:
-    """Return whether a plan has a prompt of its own that retrieved memories once."""
+    """Return whether a plan's prompt is its own and took its memories from a single retrieval."""
     is_apart = planned.is_bare or planned.purpose in _APART
     return not is_apart and planned.routing_arm != RECALL and planned.template not in STEP_TEMPLATES

@@ -549,7 +549,8 @@ def _mixed(bundle: int, is_long: bool) -> Quotas:
 
 
 class SearchArm(NamedTuple):
-    """A retrieval strategy: how much it takes from each index, given K and whether the context is long, and how."""
+    """A retrieval strategy: how many memories it takes from each index, given K and whether the context is long, and
+    how it finds them."""
 
     quotas: Callable[[int, bool], Quotas]
     find: Find = _nearest

@@ -120,8 +120,7 @@ def is_mastered(setting: Setting, state: State) -> bool:
 
 
 def measured_so_far(state: State, iteration: int) -> Mapping[str, bool]:
-    """Return whether each anchor is right that this iteration asked, or did not ask because it would see the same.
-
+    """Return whether each anchor was right that this iteration asked, or skipped because its prompt would be the same.
     One whose answer is undecided is left out.
     """
     unanswered = {answer.question_id: False for answer in state.progress.unanswered("snapshot")}

@@ -48,7 +48,8 @@ class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Like(NamedTuple):
-    """A number of prompts, each of which will take the mean of some that were `asked` in a run."""
+    """A number of prompts, each of which is expected to take as much as the mean of those that were `asked` in a
+    run."""
 
     reader: LogReader
     questions: int
@@ -56,7 +57,7 @@ class Like(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """What a model took, and how many times as much to expect."""
+    """What a model took, and by what factor to multiply it."""
 
     model: str
     use: Usage
@@ -117,7 +118,7 @@ def price_of(
     model: str, requests: Sequence[Request], prices: Prices, *, reply: int, like: Sequence[Sequence[ModelCalled]] = ()
 ) -> AskingPrice:
     """Return what some requests will cost, each at the mean of those `like` it, which are given as the calls that they
-    took. Without any, a reply is taken to have `reply` tokens, besides what its model is told to think."""
+    took. Without any, a reply is assumed to have `reply` tokens, plus the thinking that the model's spec asks for."""
     if like:
         taken = [_Taken(model, _use_of(call), len(requests) / len(like)) for calls in like for call in calls]
     else:

@@ -141,8 +141,8 @@ class Run(NamedTuple):
         return sorted(path.name for path in self.path.iterdir() if path.name not in _OURS)
 
     def begin(self, fs: FileSystem | None = None, *, past: tuple[LogReader, Past] | None = None) -> Log:
-        """Return the log of a run that has recorded nothing yet, created unless an earlier start left it. It continues
-        the log in `past`, if given."""
+        """Return the log of a run that has recorded nothing yet; it is created unless an earlier start left one. It
+        continues the log in `past`, if given."""
         parent, takes = past or (None, None)
         if (self.log_path / "FORMAT").exists():
             log = Log.open(self.log_path, clock=clock, fs=fs)

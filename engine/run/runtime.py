@@ -32,8 +32,8 @@ class ProgressNote(msgspec.Struct, frozen=True, kw_only=True):
 
     `done` and `total` count questions (or guidance calls) of the current phase. `measure` names what `level` is, over
     the questions judged so far in the phase without revisits (None before the first): accuracy, or the mean score of
-    episodes. In the phase `snapshot` it is that of the `anchors` measured so far, with those that would see the same.
-    `revisits` is (right, all). A message with `is_announcement` should be shown at once.
+    episodes. In the phase `snapshot` it is that of the `anchors` measured so far, including those whose prompts would
+    be the same. `revisits` is (right, all). A message with `is_announcement` should be shown at once.
     """
 
     run_id: str

@@ -1,8 +1,8 @@
-"""The seam of telemetry: what a process reports while it works, sent by the function that the entry point `otel` names.
+"""Telemetry: what a process reports while it works. The function that the entry point `otel` names sends it.
 
-The entry point (group `mage_es.telemetry`) is a function, called when traces are wanted: it raises `PrerequisiteError`
-if a package is missing, and returns a function of a `Telemetry`, of a function that reports problems and of a run's
-name, which gives an `Outbox` for a block.
+The entry point (group `mage_es.telemetry`) is a function that is called when traces are wanted. It raises
+`PrerequisiteError` if a package is missing; otherwise it returns a second function, which takes a `Telemetry`, a
+function that reports problems, and a run's name, and returns a context manager around an `Outbox`.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -181,8 +181,9 @@ def reopen_world(
 ) -> World:
     """Return the world that a run was started in, with the questions that it stored, after comparing the rest.
     `benchmark` is the object that the run began with, if it got one from Python; `embedder` replaces the one in the
-    run's configuration. A `frozen` world plans and learns nothing, so it needs no guarded questions. Its questions, and
-    those of a served run, are not divided again to compare the splits, which takes longest.
+    run's configuration. A `frozen` world plans and learns nothing, so it needs no guarded questions. Comparing the
+    splits would take longest, since all questions would have to be divided again: it is skipped for a frozen world and
+    for a served run.
 
     Raises:
         UsageError: `benchmark` is not a benchmark, or not the run's.

@@ -126,7 +126,7 @@ class _Process:
         except (EOFError, OSError):
             pass
         self.end()
-        raise PrerequisiteError(f"The process of a scorer did not start: {self._death()}. What it printed says why.")
+        raise PrerequisiteError(f"The process of a scorer did not start: {self._death()}. Its output says why.")
 
     def ask(self, values: Sequence[Any], seconds: float) -> _Said:
         try:

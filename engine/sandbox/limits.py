@@ -11,7 +11,7 @@ class ToolLimits(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 1_000_000
     """Instructions of the interpreter, counted in thousands."""
     call_depth: int = 24
-    """Nested calls, which is as far as recursion can go."""
+    """Nested calls, and so the depth of recursion."""
     memory_mib: int = 256
     """Address space beyond that of the waiting worker."""
     cpu_seconds: int = 2

@@ -84,7 +84,7 @@ class Fault(NamedTuple):
 
 class FailedAttempt(NamedTuple):
     """A failed attempt, the microseconds that it took, whether the call is lost with it, and the seconds until its next
-    attempt, which a pause of all calls may make longer; 0 if none follows, or at once."""
+    attempt, which a pause of all calls may make longer; 0 if none follows or it is made at once."""
 
     fault: Fault
     latency_us: int

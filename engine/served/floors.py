@@ -30,8 +30,8 @@ from mage_es.projections.memory import Index, Memory
 
 _BLOCK = 4_096  # memories compared with a sample at once
 _MOST = 256
-"""Most wrapped questions of all types together, as far as each type has _ENOUGH: they cost calls to a served embedder
-when a run is opened."""
+"""Most wrapped questions of all types together, unless some type would have fewer than _ENOUGH: they cost calls to a
+served embedder when a run is opened."""
 _ENOUGH = 20
 """Fewest cases that show how near questions of a type are: one of them may lie below the floor."""
 _MISSED = 0.05

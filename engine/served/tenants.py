@@ -111,7 +111,7 @@ def keys_in(keys: KeyRing, headers: Mapping[str, str]) -> list[tuple[Key, str]]:
 
 
 def is_local(host: str) -> bool:
-    """Return whether only this machine can reach an address to listen at."""
+    """Return whether an address to listen on can be reached from this machine only."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

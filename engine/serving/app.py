@@ -44,9 +44,9 @@ it is about."""
 _LONGEST_PATH = 200
 _RETRY_S = 5
 """Seconds after which a client may retry what could not be recorded."""
-_FAILED = "The server failed at this request. What it prints says why."
+_FAILED = "The server failed to handle this request. Its output says why."
 _GUEST = "mage.guest"
-"""Where the scope of a request keeps who sent it."""
+"""The key under which a request's scope keeps its sender."""
 _Endpoint = Callable[[Guest, Any, Any, Any], Awaitable[None]]
 _logger = logging.getLogger(__name__)
 
@@ -59,8 +59,8 @@ class _Curating(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class App:
-    """The routes of served runs, by run, as an ASGI application: `asgi`. `hosts` are its names for /mcp. `say`, if
-    given, gets a line for each request, and `outbox` a trace."""
+    """The routes of served runs, as an ASGI application: `asgi`. `runs` has each run by its name, and `hosts` are the
+    names under which /mcp is reached. `say`, if given, gets a line for each request, and `outbox` a trace."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class App:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Answer requests within the block; at its end wait for what is being recorded."""
+        """Answer requests within the block; at its end, wait for what is still being recorded."""
         async with self._mcp.run() if self._mcp else nullcontext():
             try:
                 yield
@@ -114,7 +114,7 @@ class App:
                 await self.proxy.aclose()
 
     async def answered(self, endpoint: _Endpoint, scope: Any, receive: Any, send: Any) -> None:
-        """Let a request in and have it answered; a refusal has the form that its API gives errors."""
+        """Admit a request and answer it; a refusal has the form that its API uses for errors."""
         headers, guest = texts_of(scope["headers"]), Guest()
         entry, incoming = _AccessLine(send, scope), Incoming(receive)
         send = entry.send
@@ -130,7 +130,7 @@ class App:
             more = [(name.encode(), value.encode()) for name, value in refused.headers.items()]
             closing = [*more, (b"connection", b"close")]
             await answer(send, refused.status, body, closing, before_end=incoming.pass_over)
-        except Exception:  # the server below us would not say it
+        except Exception:  # the server below us would not report it
             _logger.exception("%s %s failed", scope["method"], quote(scope["path"])[:_LONGEST_PATH])
             if entry.is_begun:
                 raise
@@ -168,7 +168,8 @@ class App:
             self._outbox.feedback(guest.run, event, time.time_ns() // 1000)
 
     def _tracer(self, run: str, scope: Any) -> Callable[..., None]:
-        """Return a function that sends the search of a call, or feedback on one, to the collector, if there is one."""
+        """Return a function that sends the collector, if there is one, what a tool call recorded: a search, or feedback
+        on one."""
         outbox = self._outbox
         if outbox is None:
             return lambda *events: None
@@ -202,7 +203,7 @@ class App:
         if not guest.curates:
             raise Refused(403, "This key may not decide on memories: `curates = true` in the file of keys allows it.")
         body = await Asker(scope, receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
-        with _valid("The body", f" Give a reason, and as action one of {', '.join(get_args(Curation))}."):
+        with _valid("The body", f" Give a reason, and one of these actions: {', '.join(get_args(Curation))}."):
             said = msgspec.json.decode(body, type=_Curating)
         with _refusals():
             await live.curate(name, action=said.action, reason=said.reason, by=guest.name or "a local client")
@@ -222,7 +223,7 @@ class App:
         health, upstream = {name: live.health._asdict() for name, live in self._runs.items()}, self.proxy.upstream
         is_well = upstream.state != "fails" and not any(each["problem"] for each in health.values())
         seen = {name: each for name, each in health.items() if guest.is_operator or name == guest.run}
-        if not (seen or guest.is_operator):  # the text of a problem may name places
+        if not (seen or guest.is_operator):  # the text of a problem may name hosts or paths
             upstream = upstream._replace(problem="")
         told = {"status": "ok" if is_well else "degraded", "upstream": upstream._asdict(), "runs": seen}
         return is_well, msgspec.json.encode(told)
@@ -284,11 +285,11 @@ class _Guarded:
 
 def _require_run(guest: Guest) -> None:
     if guest.is_operator:
-        raise Refused(403, "The operator's key sees /healthz and /metrics only.")
+        raise Refused(403, "The operator's key may read only /healthz and /metrics.")
 
 
 async def _unknown(guest: Guest, scope: Any, receive: Any, send: Any) -> None:
-    raise Refused(404, f"There is nothing at {scope['path']!r:.100}: requests begin with /v1/.")
+    raise Refused(404, f"There is nothing at {scope['path']!r:.100}: paths begin with /v1/.")
 
 
 @contextmanager
@@ -313,7 +314,5 @@ def _refusals() -> Iterator[None]:
         raise Refused(400, str(error)) from None
     except NotRecorded as error:
         raise Refused(503, str(error), retry_after=_RETRY_S) from None
-    except PrerequisiteError:  # which the server has said; its words can name places of this machine
-        raise Refused(
-            503, "A part of this server is out of order. Send it again later.", retry_after=_RETRY_S
-        ) from None
+    except PrerequisiteError:  # already reported by the server; its text may name paths of this machine
+        raise Refused(503, "A part of this server is out of order. Try again later.", retry_after=_RETRY_S) from None

@@ -1,4 +1,4 @@
-"""The limits of a note, as its user gives them."""
+"""The limits of a note, from the user's options."""
 
 from collections.abc import Collection
 from typing import Literal, cast, get_args

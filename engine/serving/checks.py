@@ -1,4 +1,4 @@
-"""What `verify` checks of a served run, from the log alone: the entry point `mage_es.checks` of this wing.
+"""What `verify` checks in a served run, from the log alone: the entry point `mage_es.checks` of this wing.
 
 Rules
     - Every injection that the run recorded can be rebuilt, from the state at its marker and from ids: each note is
@@ -33,7 +33,7 @@ def checks_of_serving(run: Run, reader: LogReader) -> Iterator[Check]:
 
 def check_injections(reader: LogReader) -> Iterator[Check]:
     """Yield nothing for a run that was never served."""
-    name, bound, traffic = "injections", "all rendered to their hashes", _Traffic(_preface(reader))
+    name, bound, traffic = "injections", "every note has its hash", _Traffic(_preface(reader))
     seq, problem = next((found for found in traffic.problems(reader) if found[1]), (0, ""))
     if problem:
         yield Check(name=name, ok=False, detail=problem, bound=bound, seq=seq)
@@ -67,9 +67,9 @@ class _Traffic:
             return ""
         processes = "1 process" if len(self.processes) == 1 else f"{len(self.processes)} processes"
         return (
-            f"{self.opened} inferences of {processes}: {len(self.notes)} different notes are rendered again from their "
-            "markers, of memories that were in use and near enough; every coin falls as it did; clients and anchors "
-            "get them in one layout"
+            f"{self.opened} inferences of {processes}: {len(self.notes)} different notes were rendered again from "
+            "their markers, with memories that were in use and near enough; every coin fell as it did; clients and "
+            "anchors get them in one layout"
         )
 
     def _problem_of(self, seq: int, event: object) -> str:
@@ -88,14 +88,15 @@ class _Traffic:
                 self.processes[event.process] = event
             case v.InferenceClosed():
                 if event.inference not in self._waiting:
-                    return f"{event.inference} is closed, and was not open"
+                    return f"{event.inference} was closed without being open"
                 self._waiting.remove(event.inference)
             case v.InferenceOpened():
                 return self._opened(seq, event)
         return ""
 
     def _gated(self, event: v.InferenceOpened) -> str:
-        """Return where a question got memories although the bare prompt did better on its type, or vice versa."""
+        """Return the problem if a question got memories although the bare prompt did better on its type, or vice
+        versa."""
         is_bare = self._benefits[event.marker].is_bare(event.task_type)
         if event.task_type and event.memories and is_bare and event.treatment != "searched":
             return (
@@ -108,7 +109,7 @@ class _Traffic:
     def _opened(self, seq: int, event: v.InferenceOpened) -> str:
         process = next(reversed(self.processes), 0)
         if event.inference in self._waiting or not event.inference.startswith(f"inf-{process}-"):
-            return f"{event.inference} is no new inference of process {process}"
+            return f"{event.inference} is not a new inference of process {process}"
         if event.marker not in self._markers:
             return f"{event.inference} sees iteration {event.marker}, which was not closed by then"
         if bool(event.memories) != bool(event.note_sha256) or (event.treatment == "memory" and not event.memories):
@@ -130,7 +131,9 @@ class _Traffic:
         self._waiting.add(event.inference)
         started = self.processes[process]
         if event.layout not in ("sections", started.layout):
-            return f"{event.inference} has cases as {event.layout}, process {process} shows {started.layout}"
+            return (
+                f"{event.inference} has cases as {event.layout}, but process {process} shows them as {started.layout}"
+            )
         key = (event.marker, CaseLayout(event.layout, started.is_bare, self.preface), event.memories, event.note_sha256)
         if event.memories:
             self.notes.setdefault(key, seq)
@@ -160,13 +163,13 @@ class _Traffic:
 
 
 def _preface(reader: LogReader) -> str:
-    """Return the run's own sentence before notes, regardless of this program's."""
+    """Return the sentence that the run itself puts before notes, whatever this version of the program has."""
     started = next(reader.of(v.RunStarted), None)
     return templates_of(started).get(NOTES, "") if started else ""
 
 
 def _otherwise_asked(reader: LogReader, preface: str) -> Iterator[tuple[int, str]]:
-    """Yield the first anchor whose prompt does not begin as a note with its memories does, position by position."""
+    """Yield the first anchor whose prompt does not begin, position by position, like a note with the same memories."""
     state, layout = State(), CaseLayout()
     for seq, event in reader.numbered(v.ServingStarted, v.QuestionPlanned, since=last_inherited(reader) + 1):
         if isinstance(event, v.ServingStarted):
@@ -182,9 +185,9 @@ def _otherwise_asked(reader: LogReader, preface: str) -> Iterator[tuple[int, str
 def _problem(state: State, layout: CaseLayout, memories: tuple[str, ...], sha256: str) -> str:
     for name in memories:
         if not state.memory.count_of(name):
-            return f"the memory {name} was not there at the marker"
+            return f"the memory {name} did not exist at the marker"
         if (status := state.memory.row(name).status) != "active":
             return f"the memory {name} was {status} at the marker"
     if (found := note_of(state, memories, layout).sha256) != sha256:
-        return f"the note of {', '.join(memories)} has the hash {found[:16]}, recorded is {sha256[:16]}"
+        return f"the note of {', '.join(memories)} has the hash {found[:16]}, but {sha256[:16]} is recorded"
     return ""

@@ -1,9 +1,10 @@
 """The official clients of OpenAI and Anthropic, with memories in what they send: the proxy without a separate process.
 
 Theory of operation
-    A client keeps its own HTTP client, wrapped in a class of ours: the same connections, settings and state, but a
-    `send` that passes the desk. There memories are put into the request's bytes, recorded before it is sent, and the
-    reply's bytes are read as they pass. So streams, tools, retries and raw responses still are the SDK's own work.
+    A client keeps its own HTTP client, wrapped in a class of ours with the same connections, settings and state, but
+    with a `send` that goes through a desk. There memories are put into the request's bytes and recorded before it is
+    sent, and the reply's bytes are read as they pass. So streams, tools, retries and raw responses remain the SDK's own
+    work.
 
     As in the proxy, our code never makes a request fail: one that is late, or cannot be recorded, is sent unchanged.
 """
@@ -68,14 +69,15 @@ class OpenedRun(FrozenRun):
     ) -> SDK:
         """Return a client of `openai` or `anthropic`, sync or async, that puts memories into what it sends.
 
-        The first call begins the run that records it, RUN-served beside this one or `name`, as `mage-es serve` does,
-        and locks it until `close` or the end of the process; with `record=False` nothing is recorded. `learn` is what
-        `feedback` may do, `holdback` the share of sessions that get no memory, so that `mage-es gain` can measure what
-        memory does. A request that is not ready within `patience_s` seconds, or not on record, is sent without
-        memories. A request's headers (`extra_headers`) mean the same as those to the proxy.
+        As with `mage-es serve`, a separate run beside this one records the requests: `name`, by default RUN-served. The
+        first call opens it, and it stays locked until `close` or the end of the process; with `record=False` nothing is
+        recorded. `learn` says what `feedback` may do, and `holdback` is the share of sessions that get no memory, so
+        that `mage-es gain` can measure what memory does. If memories are not ready, or not on record, within
+        `patience_s` seconds, the request is sent without them. A request's headers (`extra_headers`) mean the same as
+        to the proxy.
 
         Raises:
-            UsageError: It is another client, or the options differ from those of the first call.
+            UsageError: The client is of another kind, or the options differ from those of the first call.
             RunLocked: Another process serves the run.
         """
         _opened_up(client)
@@ -87,7 +89,7 @@ class OpenedRun(FrozenRun):
         elif options != self._served:
             now = ", ".join(f"{each}={self._served[each]!r}" for each in options if options[each] != self._served[each])
             raise UsageError(
-                f"{self._live.run.id} is being recorded with {now}, as the first call of wrap said: say the same, or "
+                f"{self._live.run.id} is being recorded with {now}, as the first call of wrap said: pass the same, or "
                 "`close` this run before you wrap with other options."
             )
         return wrapped(client, self._live, patience_s=patience_s)
@@ -97,14 +99,14 @@ class OpenedRun(FrozenRun):
     ) -> FeedbackGiven:
         """Record feedback on a reply, as the proxy's /v1/feedback does; durable when this returns.
 
-        `reply` is what `inference_of` takes, or the id that it gives, of this process or an earlier one. `value` is a
-        bool, a number in [0, 1], a text, or a demonstration: a dict with `answer` and perhaps `reasoning`,
+        `reply` is anything that `inference_of` takes, or an id that it returned, in this process or an earlier one.
+        `value` is a bool, a number in [0, 1], a text, or a demonstration: a dict with `answer` and perhaps `reasoning`,
         `wrong_answer` and `question`, which proposes a memory with `learn="propose"`. The latest feedback on a metric
         counts; the same `idempotency_key` twice counts once.
 
         Raises:
-            UsageError: No run records, it takes no feedback, or the value is not valid.
-            NotFound: It is not a reply of this run.
+            UsageError: Nothing is being recorded, the run takes no feedback, or the value is not valid.
+            NotFound: This run has no such reply.
             Conflict: The idempotency key was used for different feedback.
             NotRecorded: The log accepts nothing more.
         """
@@ -121,7 +123,7 @@ class OpenedRun(FrozenRun):
         return await live.give_feedback(said)
 
     def _about(self, reply: object, value: object, metric: str, idempotency_key: str) -> tuple[LiveRun, Feedback]:
-        """Return the run that records, and feedback on one of its inferences."""
+        """Return the run that records, and feedback to give on one of its inferences."""
         if self._live is None:
             raise UsageError(
                 f"Requests to {self.run.id} are not being recorded: call wrap with record=True first, and feedback "
@@ -172,7 +174,7 @@ def _opened_up(client: object) -> tuple[str, Any]:
 def inference_of(response: object) -> str:
     """Return the id of the inference that a wrapped client's response, stream or error belongs to.
 
-    A raw response, a stream and an error say it in their header X-Mage-Inference. A parsed reply is recognised by the
+    A raw response, a stream and an error carry it in their header X-Mage-Inference. A parsed reply is recognised by the
     id that the server gave it, as long as it is among the newest 50,000 of this process.
 
     Raises `NotFound` for anything else, and for an id that a server gave to several replies.
@@ -203,7 +205,8 @@ def _remember(reply: str, inference: str) -> None:
 
 
 class _Opened(NamedTuple):
-    """What goes into a request, and what its headers say; without an inference if nothing is recorded."""
+    """What goes into a request, and what the headers of its reply say; they name no inference if nothing is
+    recorded."""
 
     notes: Mapping[int, Note]
     told: Mapping[str, str]
@@ -237,14 +240,15 @@ class _Recorded:
 
 
 def note_before(frozen: FrozenRun, text: str, is_first: bool, task_type: str | None = None) -> tuple[Note, str]:
-    """Return the note of a turn that nothing records, and why it has none; `is_first`: it begins the conversation."""
+    """Return the note for a turn that is not recorded, and why, if it is empty. `is_first`: the turn begins the
+    conversation."""
     layout = frozen.layout_before(is_first=is_first)
     found = frozen.retrieved(text, task_type, layout=layout)
     return note_of(frozen.state, found.memories, layout), "far" if found.is_far else "bare" if found.is_bare else "none"
 
 
 class _Unrecorded:
-    """Each turn gets the note that its own text gives: the same on every request, without a record."""
+    """Each turn gets the note that its own text leads to, the same on every request. Nothing is recorded."""
 
     def __init__(self, frozen: FrozenRun) -> None:
         self._frozen = frozen
@@ -271,14 +275,14 @@ class _Unrecorded:
 
 
 class _Desk:
-    """The desk that all requests of a wrapped client pass."""
+    """The desk that every request of a wrapped client goes through."""
 
     def __init__(self, notes: _Recorded | _Unrecorded, paths: Mapping[str, RequestShape], patience_s: float) -> None:
         self.notes, self.patience_s, self._paths = notes, patience_s, paths
         self.pool = ThreadPoolExecutor(4, thread_name_prefix="mage-notes")
 
     def passage(self, request: Any) -> _Passage | None:
-        """Begin to open a request; None if it is not about a conversation."""
+        """Start preparing a request; return None if it is not part of a conversation."""
         shape = next((shape for end, shape in self._paths.items() if request.url.path.endswith(end)), None)
         if shape is None or request.method != "POST":
             return None

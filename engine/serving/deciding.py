@@ -1,10 +1,10 @@
 """What a served run learned, decided again: what a client said and what it proposes, and what each publish wrote.
 
 Rules
-    - A key speaks about its own inferences and sessions, with values that there can be, and proposes only what its
-      demonstration says. Whether it really said so must be believed.
-    - Rewards, memories and verdicts of a publish are decided by the functions that publish, on the log before them. So
-      no text that a client proposed comes into use unless anchors that saw it, or a person, approved it.
+    - A key speaks only about its own inferences and sessions, with valid values, and proposes only what its
+      demonstration says. That it really said so has to be taken on trust.
+    - The rewards, memories and verdicts of a publish are decided again from the log before them, by the same functions.
+      So no text that a client proposed comes into use unless anchors that saw it, or a person, approved it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,8 +33,8 @@ _SETTLING = (v.BanditUpdated, v.MemoryQuarantined, v.ProposalSettled)
 
 
 class Deciding:
-    """Returns the commands by which a batch of a served run's log was decided, on the state before it. It is called
-    with each batch in order."""
+    """Returns the commands that decided a batch of a served run's log, given the state before it. It is called with
+    each batch in order."""
 
     def __init__(self, world: World, reader: LogReader) -> None:
         self._world, self._reader = world, reader
@@ -43,7 +43,7 @@ class Deciding:
         self._opened, self._sessions = dict[str, v.InferenceOpened](), set[tuple[str, str]]()
         self._learn, self._before = "off", State()
         self._rewarded: Sequence[v.BanditUpdated] | None = None
-        """What the UPDATE of the open iteration gave; None if nothing is to be settled."""
+        """The rewards that UPDATE of the open iteration gave; None if there is nothing to settle."""
 
     def __call__(self, state: State, records: Sequence[v.Record]) -> list[Command]:
         first, mark = records[0], records[-1]
@@ -83,7 +83,8 @@ class Deciding:
         return decide_settling(state, settling(self._world, state, before, records[0].iteration, rewarded))
 
     def _said(self, state: State, told: v.FeedbackGiven, records: Sequence[v.Record]) -> Iterator[v.Draft]:
-        """Yield feedback as it may be recorded, and what it proposes; nothing if it may not be."""
+        """Yield the feedback as it should be on record, and the memory that it proposes; nothing if it may not be
+        recorded."""
         about = self._opened.get(told.inference)
         is_own = (about.key, about.session) == (told.key, told.session) if about else not told.inference
         if self._learn == "off" or not is_own or (told.key, told.session) not in self._sessions:
@@ -116,7 +117,7 @@ class Deciding:
 
 
 def _feedback(told: v.FeedbackGiven) -> Feedback:
-    """Return what a client may have sent; under which idempotency key, the log cannot tell."""
+    """Return what a client may have sent; the log does not say under which idempotency key."""
     value: Any = told.text
     match told.kind:
         case "bool":

@@ -1,10 +1,10 @@
-"""The door of a proxy: who sent a request, and what they may send on.
+"""The door of a proxy: who sent a request, and what they may ask of the upstream.
 
 Rules
-    - A key reaches only what the file allows at the upstream: with the upstream's own key anyone could delete its
-      files, or read those of others.
-    - Without a file only clients on this machine are accepted, and only under its own names: a page in a browser that
-      reaches a local port by another name, or from another origin, is refused.
+    - At the upstream, a key reaches only what the file of keys allows: with the upstream's own key, anyone could delete
+      files there, or read other people's.
+    - Without a file, only clients on this machine are accepted, and only if they call it by its own names: a page in a
+      browser that reaches a local port by another name, or from another origin, is refused.
 """
 
 import json
@@ -37,7 +37,7 @@ class Guest(msgspec.Struct, frozen=True, kw_only=True):
     """What it may request from the upstream; None for anything."""
     models: tuple[str, ...] = ()
     rate: float = 0.0
-    """Most requests per minute; 0 for any number."""
+    """How many requests per minute it may send; 0 for any number."""
 
     def require_path(self, method: str, path: str) -> None:
         """Raise `Refused` for a request that may not be sent to the upstream."""
@@ -81,7 +81,7 @@ def _models_in(body: bytes) -> list[object]:
 
 
 class Door:
-    """Lets requests in. Without keys they reach `run`, and `hosts` are names of this machine."""
+    """Admits requests. Without keys they all reach `run`. `hosts` are further names of this machine."""
 
     def __init__(self, keys: KeyRing | None, run: str, *, hosts: Sequence[str] = ()) -> None:
         self._keys, self._run = keys, run
@@ -90,8 +90,8 @@ class Door:
         self._upstream_keys = {key.name: _variable(key.upstream_key_env) for key in keys.keys} if keys else {}
 
     def change(self, keys: KeyRing) -> list[str]:
-        """Accept these keys from now on; return the names of those not accepted, as this process lacks their upstream
-        key."""
+        """Accept these keys from now on; return the names of those not accepted because this process lacks their
+        upstream key."""
         lacking = [key for key in keys.keys if key.upstream_key_env and not os.environ.get(key.upstream_key_env)]
         kept = tuple(key for key in keys.keys if key not in lacking)
         self._upstream_keys = {key.name: _variable(key.upstream_key_env) for key in kept}
@@ -123,10 +123,10 @@ class Door:
         if operators:
             return Guest(is_operator=True)
         what = "This key is not known here" if sent else "There is no key in the request"
-        raise Refused(401, f"{what}: send one of this server's keys, as for the API itself.")
+        raise Refused(401, f"{what}: send one of this server's keys, where the API expects its own.")
 
     def require_rate(self, guest: Guest, *, now: float) -> None:
-        """Count a request that came at that moment, in seconds. Raises `Refused` (429) if it is one too many."""
+        """Count a request that arrived at `now`, in seconds. Raises `Refused` (429) if it is one too many."""
         if guest.rate:
             # By its rate too, so that a key keeps its bucket when the file is read again, unless its rate changed.
             bucket = self._buckets.setdefault((guest.name, guest.rate), _Bucket(guest.rate))

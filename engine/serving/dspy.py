@@ -2,11 +2,11 @@
 
 Rules
     - It shows what `open_run(...).wrap(client)` would insert before the same question: the same memories, in the same
-      order. DSPy's own adapter formats it: cases are demos, everything else is added to the instructions.
-    - A predictor is shown memories if its signature takes the question and gives the answer, by the names of these
-      fields: a case's right answer would be a wrong demo for any other step of a program.
-    - Nothing is kept from one call to the next, and no predictor's own demos or instructions change: any number of
-      threads may call a program, optimizers see their own predictors, and what they saved has no memory in it.
+      order. DSPy's own adapter formats it: cases become demos, everything else is added to the instructions.
+    - A predictor gets memories if its signature has the fields named as question and answer, as input and output: for
+      any other step of a program, a case's right answer would be a wrong demo.
+    - Nothing is kept from one call to the next, and no predictor's own demos or instructions change. So any number of
+      threads may call a program, optimizers see their own predictors, and what they save has no memory in it.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ class DspyMemory(dspy.Module):  # type: ignore[misc]
                 'name its fields, as in Memory(run, question="ticket", answer="team").'
             )
         for predictor in answering:
-            # As `dspy.KNNFewShot` does: each call makes its own arguments of a predictor that stays as it is.
+            # As in `dspy.KNNFewShot`: each call builds its own arguments, and the predictor stays as it is.
             predictor.forward = MethodType(partial(_reminded, self), predictor)
             predictor.aforward = MethodType(partial(_areminded, self), predictor)
         return wrapped
 
     def _found(self, question: str, task_type: str | None) -> dspy.Prediction:
-        layout = self.run.layout._replace(form="turns")  # which demos are
+        layout = self.run.layout._replace(form="turns")  # demos are turns
         found = self.run.retrieved(question, task_type, layout=layout)
         parts = parts_of(self.run.state, found.memories, layout)
         return dspy.Prediction(
@@ -135,7 +135,7 @@ def _shown(found: dspy.Prediction, predictor: dspy.Predict, given: dict[str, Any
     demos = [demo.copy() for demo in found.demos]
     for demo in demos:
         for name in {*demo.keys()} - {*signature.fields}:
-            del demo[name]  # reasoning, where the predictor gives none
+            del demo[name]  # such as reasoning, if the predictor gives none
     return {"signature": signature.with_instructions(told), "demos": [*given.get("demos", predictor.demos), *demos]}
 
 

@@ -10,11 +10,11 @@ from mage_es.engine.serving.replies import ReplyReader, ReplyUsage
 from mage_es.events.vocabulary.serving import RequestShape
 
 _LINGER_S, _PAUSE_S = 30.0, 1.0
-"""How long a client that was refused can go on sending, and pause in between, and still read why."""
+"""How many seconds a refused client may go on sending, and how long it may pause, and still get to read why."""
 
 
 class Incoming:
-    """A request as it arrives, which knows whether all of it did."""
+    """A request as it arrives; it knows when all of it has arrived."""
 
     def __init__(self, receive: Any) -> None:
         self._receive, self._is_over = receive, False
@@ -39,7 +39,7 @@ class Asker:
     hangs up."""
 
     def __init__(self, scope: Any, receive: Any, patience_s: float, remedy: str = "Send less.") -> None:
-        """`remedy` is for a request that is too large."""
+        """`remedy` says what to do about a request that is too large."""
         self._receive, self._patience_s, self._remedy = receive, patience_s, remedy
         self._length = int(dict(scope["headers"]).get(b"content-length", 0))
         self._task = asyncio.current_task()
@@ -52,7 +52,7 @@ class Asker:
         return b"".join([piece async for piece in self.pieces(most)])
 
     def require_length(self, most: int) -> None:
-        """Raise `Refused` for a body that is longer than `most` bytes by its own word."""
+        """Raise `Refused` if the request declares a body of more than `most` bytes."""
         if self._length > most:
             raise self._too_large(most)
 
@@ -90,7 +90,7 @@ class Asker:
         """Stop watching: the end of a reply looks like hanging up."""
         if self._watch:
             self._watch.cancel()
-            # It keeps its cancellation, and with it the frame that refers to this object: a cycle for the garbage
+            # The task keeps its cancellation, and with it a frame that refers to this object: a cycle for the garbage
             # collector.
             self._watch = None
 
@@ -110,7 +110,7 @@ class Exchange:
         self.outcome: Literal["answered", "left", "failed"] = "failed"
         self.status, self.problem, self.treatment, self.overhead_s = 0, "the server was stopped", "none", 0.0
         self.sent_s = self.replied_s = 0.0
-        """When the request went to the upstream, and when its reply began; 0 for not yet."""
+        """When the request went to the upstream, and when its reply began; 0 if it has not yet."""
         self.reader: ReplyReader | None = None
         self._headers: Sequence[tuple[bytes, bytes]] = ()
 
@@ -124,7 +124,7 @@ class Exchange:
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def pass_back(self, piece: bytes) -> None:
-        # It is read once it has been sent on, so no client waits for that.
+        # Read only after it was sent on, so that no client waits for that.
         await self._send({"type": "http.response.body", "body": piece, "more_body": True})
         if self._shape:
             self.reader = self.reader or ReplyReader(self._shape, *self._kind())

@@ -33,7 +33,7 @@ class FrozenRuns:
             return self._kept[iteration]
 
     def renew(self) -> None:
-        """Apply quarantines and releases since to the states that are kept. Requests do not wait: they get the old
+        """Apply later quarantines and releases to the states that are kept. Requests do not wait: they get the old
         states until this returns."""
         due = LogReader(self._run.log_path).head.seq
         with self._folding:

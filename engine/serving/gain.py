@@ -1,4 +1,4 @@
-"""The verb `gain`: what memory changed for the real sessions of a served run, by the sessions that were held back."""
+"""The verb `gain`: what memory changed for the real sessions of a served run, compared with those held back."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,8 +33,8 @@ class GainReport(msgspec.Struct, frozen=True, kw_only=True):
     """The live gain by metric and task type, who gave feedback on either side, and what memory costs.
 
     `said` compares the shares of sessions that gave feedback: if they differ, the gain compares different people.
-    `requests` are all that are on record, of any session; to the `bypassed` no memory was ready in time, and the `cut`
-    were in flight when a process was killed. Both count on the side of their session.
+    `requests` counts all on record, of any session; for the `bypassed` no memory was ready in time, and the `cut` were
+    in flight when a process was killed. Both count on the side of their session.
     """
 
     run_id: str

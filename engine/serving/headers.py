@@ -34,7 +34,7 @@ def passed_on(headers: Headers, guest: Guest) -> Headers:
 
 
 def replaced(headers: Headers, name: bytes, value: bytes) -> Headers:
-    """Return the headers with one of them replacing all of the same name."""
+    """Return the headers with this one in place of all of the same name."""
     return [*((other, said) for other, said in headers if other != name), (name, value)]
 
 

@@ -29,8 +29,8 @@ def with_memory(run: FrozenRun | Run | Path | str, at: str = "latest", generates
 
     With `generates` it then asks the model itself, as the only solver of a task must (`inspect eval --solver`).
 
-    A run is given as an object, by its folder, by its name in the folder `runs`, or as `mage_es.open_run` returns it:
-    with that function's options, and its marker in place of `at`.
+    A run is given as an object, by its folder, by its name in the folder `runs`, or as what `mage_es.open_run` returns,
+    whose options and marker then hold instead of `at`.
 
     Raises `UsageError` for what `mage_es.open_run` refuses.
     """

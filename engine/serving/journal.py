@@ -1,7 +1,7 @@
-"""The journal of a served run: what requests leave behind is made durable together, on a separate thread.
+"""The journal of a served run: what requests record is made durable in batches, on a separate thread.
 
 Theory of operation
-    Requests come on one thread, or on many, and hand over drafts. The thread takes all that are waiting, appends them
+    Requests, on one thread or on many, hand over drafts. The journal's thread takes all that are waiting, appends them
     to the log in one frame, which costs one sync, and applies them to the state; only then are the callers that wait
     for it released. So a hundred requests at once cost about as many syncs as one.
 
@@ -70,8 +70,8 @@ class Health(NamedTuple):
 
 
 class Recording(Future[Sequence[Event]]):
-    """Has the events once they are durable. Before that `written` says that they survive the end of this process, or
-    False if they were not recorded."""
+    """Holds the events once they are durable. `written` is known earlier: true once they survive the end of this
+    process, false if they were not recorded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,8 +100,8 @@ class _Entry(NamedTuple):
 
 
 Reopen = Callable[[int, int], tuple[Log, Sequence[Draft]]]
-"""Given the number of an interruption and of the entries lost, reopens the log, updates the state, and returns it with
-what to record first. Called under the lock. Raises `MageError` while the disk refuses."""
+"""Takes the number of the interruption, and how many entries were lost. Reopens the log, updates the state, and returns
+the log with what to record first. Called under the lock. Raises `MageError` while the disk refuses."""
 
 
 class Journal:
@@ -119,7 +119,7 @@ class Journal:
         self.problem = ""
         """Why nothing is being recorded; "" while everything is."""
         self.lost = 0
-        """How many entries were not recorded since then."""
+        """How many entries were not recorded since the start, or since recording last resumed."""
         self._log, self._state, self._lock = log, state, lock
         self._reopen, self._say, self._retry_s, self._interruptions = reopen, say, retry_s, 0
         self._refused_at = 0.0
@@ -198,8 +198,8 @@ class Journal:
         self.problem, self._refused_at = problem, time.monotonic()
         self._interruptions += 1
         self._say(
-            f"Recording stopped: {problem.removesuffix('.')}. Requests go on without new memories; the log is opened "
-            f"again every {self._retry_s:g} s."
+            f"Recording stopped: {problem.removesuffix('.')}. Requests go on without new memories; reopening the "
+            f"log is tried every {self._retry_s:g} s."
         )
 
     def _record(self, drafts: Sequence[Draft], written: Callable[[], None] = lambda: None) -> Sequence[Event]:
@@ -212,7 +212,8 @@ class Journal:
         return appended.events
 
     def _commit(self, entries: Sequence[_Entry]) -> None:
-        """Record entries in order: decided ones alone, the others together with their neighbours."""
+        """Record entries in order: each that a function decides by itself, the others together with their
+        neighbours."""
         together: list[_Entry] = []
         for entry in entries:
             if callable(entry.drafts):
@@ -249,7 +250,7 @@ class Journal:
             self._stop(str(error))
             self._fail(entries, NotRecorded(self.problem))
         except Exception as error:  # the thread must outlive any one entry
-            _logger.exception("%d entries are not recorded", len(entries))
+            _logger.exception("%d entries were not recorded", len(entries))
             self._fail(entries, error)
         else:
             for entry, each in zip(entries, decided, strict=True):

@@ -79,13 +79,13 @@ Wish = Literal["on", "off", "shadow"]
 _NOTES = 2_048
 """How many rendered notes are kept."""
 LONGEST_NAME, _LONGEST_QUESTION, LONGEST_TEXT = 128, 8_000, 32_000
-"""Most characters of a session's name, of a recorded model or reply id, of a turn to look up, and of a recorded text,
-so that no client can quickly fill memory or the disk."""
+"""Limits, in characters, on a session's name and a recorded model or reply id, on a turn to look up, and on a recorded
+text, so that no client can quickly fill memory or the disk."""
 _KILLED = "the process ended before it did"
 
 
 def wish_of(headers: Mapping[str, str]) -> Wish:
-    """Return what a client wishes by its header X-Mage-Memory, in letters of either case. Raises `UsageError`."""
+    """Return what a client asks for in its header X-Mage-Memory, in upper or lower case. Raises `UsageError`."""
     said = headers.get("x-mage-memory", "on")
     if (wish := said.strip().lower()) not in get_args(Wish):
         raise UsageError(f"X-Mage-Memory is {said!r:.40}: it may be on, off or shadow.")
@@ -139,10 +139,10 @@ class LiveRun:
         retry_s: float = RETRY_S,
         signer: Signer | None = None,
     ) -> None:
-        """Start serving, on record when this returns. `holdback` is the share of sessions that get no memory;
-        `say` is called when the disk refuses and when it accepts events again, which is tried every `retry_s` seconds,
-        and likewise for the embedder, which each request tries.
-        With a `signer` the head is signed when serving begins, and when it ends.
+        """Start serving; the start is on record when this returns. `holdback` is the share of sessions that get no
+        memory. `say` is called when the disk refuses events and when it accepts them again, which is tried every
+        `retry_s` seconds; likewise for the embedder, which each request tries. With a `signer` the head is signed when
+        serving begins and when it ends.
 
         Raises `UsageError` for an option that is not valid, and `WriterPoisoned` if the disk refuses.
         """
@@ -190,7 +190,7 @@ class LiveRun:
             say=told,
             retry_s=retry_s,
         )
-        # No process but this one can end what the last one was killed in.
+        # Only this process can close what was open when the last one was killed.
         cut = (ReplyUsage().closing(name, "", "cut", problem=_KILLED) for name in left_open(self._reader))
         self.journal.submit([started, *cut]).result()
         self._signer = signer
@@ -356,8 +356,8 @@ class LiveRun:
         latency_s: float,
         key: str = "",
     ) -> tuple[v.InferenceOpened, v.InferenceClosed]:
-        """Record which memories an agent got for a query, by id with their cosines; return that inference, a session of
-        its own. Raises `NotRecorded` if the log accepts nothing more."""
+        """Record which memories an agent got for a query, by id, with their cosines. Return the opening and the end of
+        that inference, a session of its own. Raises `NotRecorded` if the log accepts nothing more."""
         name = f"inf-{self.process}-{next(self._numbers)}"
         kept, cut = _within(query) if self._has_texts else ("", 0)
         opened = v.InferenceOpened(
@@ -391,21 +391,21 @@ class LiveRun:
     # ------------------------------------------------------------ learning
 
     def submit_feedback(self, said: Feedback, *, key: str = "", trust: v.Trust = "full") -> Recording:
-        """Return what will hold, as its first event, what a key says about an inference or session of its own, once it
-        is durable.
+        """Record what a key says about an inference or session of its own; once durable, it is the recording's first
+        event.
 
         Raises:
             UsageError: The value is invalid, a text is too long, or the server takes no feedback.
             NotFound: The key has no such inference or session.
-            Conflict: It said something else under the same idempotency key; from the recording.
-            NotRecorded: The log accepts nothing more; from the recording.
+            Conflict: It said something else under the same idempotency key; raised by the recording.
+            NotRecorded: The log accepts nothing more; raised by the recording.
         """
         if self.learn == "off":
             raise UsageError("This server takes no feedback: it was started with --learn off.")
         command = self._understood(said, key, trust if self.learn == "propose" else "none")
 
         def decided() -> Sequence[v.Draft]:
-            # Looked up under the lock, so that of two with the same idempotency key at once, one is first.
+            # Looked up under the lock, so that of two at once with the same idempotency key, one comes first.
             event = feedback_event(said, key=key, session=command.session)
             known = self.log.recorded(draft_of(event).coordinates)
             earlier = known.event if known and isinstance(known.event, v.FeedbackGiven) else None
@@ -470,7 +470,7 @@ class LiveRun:
 
         def curated() -> None:
             self.journal.submit(decided).result()
-            if action in ("quarantine", "release"):  # a review concerns what no marker has
+            if action in ("quarantine", "release"):  # a proposal under review is in no marker
                 self._states.renew()
 
         await asyncio.to_thread(curated)  # to its end, even if the client hangs up
@@ -518,7 +518,7 @@ class LiveRun:
             with self.lock:
                 found, until = item_of(self.state, memory_id), self.state.seq
                 name = found[0].memory_id
-                # Nor from the marker's state: what is being published may still be refused.
+                # It must be in use at the marker, too: what is being published may still be refused.
                 statuses = (
                     status_of(self.state, name),
                     status_of(self.frozen(self.marker).state, name) or OUT_OF_USE[0],
@@ -571,7 +571,7 @@ class LiveRun:
     ) -> v.InferenceOpened:
         """Return an inference with what its marker has for its latest turn."""
         text, layout = latest.text.strip(), frozen.layout_before(is_first=latest.is_first)
-        if len(text) > _LONGEST_QUESTION:  # a question mostly stands before or after what it is about
+        if len(text) > _LONGEST_QUESTION:  # the question usually comes before or after the text that it is about
             text = f"{text[: _LONGEST_QUESTION // 2]}\n{text[-_LONGEST_QUESTION // 2 :]}"
         draw = event.inference if self.learn == "propose" else ""
         shared = self._habits.shared(event.key, text)

@@ -3,11 +3,11 @@
 Rules
     - Each call is answered from a frozen state, by itself: nothing is kept between calls, so there is no session that
       another client could take over, and each call's run is decided anew.
-    - A search finds what prompts of the run can show: where cases that show how their answer was reached did better on
-      the anchors, no others (rules/forms.py).
-    - A search is an inference of a served run: on record, with an id that outcomes and proposals are about. They are
-      feedback by the rules of any other (serving/rules/feedback.py), so no memory is in use before it is published. If
-      the log accepts nothing, the search is still answered, without an id.
+    - A search finds what the run's prompts can show: if cases that show how their answer was reached did better on the
+      anchors, it finds no other cases (rules/forms.py).
+    - A search is an inference of a served run: on record, with an id that outcomes and proposals refer to. These are
+      feedback under the same rules as any other (serving/rules/feedback.py), so no memory is in use before it is
+      published. If the log accepts nothing, the search is still answered, without an id.
     - A tool that a client may not use, or that would have no effect, is not listed.
     - The client is a model: control tokens in what it gets are broken up, as in a prompt, secrets of the environment
       are hidden, and it gets nothing that is in quarantine. A quarantine also applies to earlier states.
@@ -52,7 +52,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.memory import INDEXES
 
 LARGEST_BODY = 1 << 20
-"""Bytes of a request at `/mcp`."""
+"""Most bytes of a request at `/mcp`."""
 _LONGEST_QUERY, _MOST, _LONGEST_ERROR, _LONGEST_EXAMPLE = 20_000, 20, 1_000, 300
 
 _INSTRUCTIONS = (
@@ -63,7 +63,8 @@ _INSTRUCTIONS = (
 _logger = logging.getLogger(__name__)
 
 _SearchId = Annotated[
-    str, Meta(min_length=1, max_length=128, description="The search_id of that search, such as inf-1-7; no memory_id.")
+    str,
+    Meta(min_length=1, max_length=128, description="The search_id of that search, such as inf-1-7; not a memory_id."),
 ]
 _Text = Annotated[str, Meta(max_length=4_000)]
 
@@ -155,9 +156,9 @@ class NearMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NearMemories(msgspec.Struct, frozen=True, kw_only=True):
-    """What a search found, with the cosine that a memory needs to be put before a question unasked (0: any): one with
-    less is mostly about something else, and whether it is of use is yours to judge. `evidence`: how the anchors of
-    this task type did with memories and without. `search_id` is empty if the search is not on record."""
+    """What a search found. A memory is put before a question unasked if its cosine reaches `floor` (0: any); one below
+    is mostly about something else, and whether it is of use is yours to judge. `evidence` says how the anchors of this
+    task type did with memories and without. `search_id` is empty if the search is not on record."""
 
     run_id: str
     marker: str
@@ -257,7 +258,7 @@ def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:
     if not cosines or max(*cosines.values(), *(pool.nearest_case for pool in pools)) < floor:
         evidence = f"No memory reaches the floor, so probably nothing is known about this. {evidence}".rstrip()
     elif any(pool.similarity is not pool.cosine for pool in pools):
-        evidence = f"Ranked by what tells the answers apart, so those below the floor count, too. {evidence}".rstrip()
+        evidence = f"Ranked by what tells the answers apart, so memories below the floor count too. {evidence}".rstrip()
     return NearMemories(
         run_id=run.run.id,
         marker=run.marker,
@@ -367,18 +368,18 @@ def called(shown: AgentView, name: str, arguments: Mapping[str, Any]) -> wire.Ca
     try:
         tools = offered(shown)
         if name not in tools:
-            raise UsageError(f"There is no tool {name!r:.80}; there are {', '.join(tools)}.")
+            raise UsageError(f"There is no tool {name!r:.80}. The tools are {', '.join(tools)}.")
         tool = tools[name]
         document = _harmless(msgspec.to_builtins(tool.work(shown, _convert(arguments, tool.takes))))
         text = msgspec.json.encode(document).decode()
         return wire.CallToolResult(content=[wire.TextContent(type="text", text=text)], structured_content=document)
     except UsageError as error:
         return _failed(hidden(str(error)))
-    except MageError:  # which the server has said
+    except MageError:  # already reported by the server
         return _failed(f"{name} cannot be answered at present. Try again in a minute, or continue without it.")
-    except Exception:  # its words can name places of this machine
+    except Exception:  # its text may name paths of this machine
         _logger.exception("%s failed", name)
-        return _failed(f"{name} failed. What the server prints says why.")
+        return _failed(f"{name} failed. The server's output says why.")
 
 
 def _convert(arguments: Mapping[str, Any], takes: type[msgspec.Struct]) -> msgspec.Struct:
@@ -394,8 +395,8 @@ def _convert(arguments: Mapping[str, Any], takes: type[msgspec.Struct]) -> msgsp
 
 
 def server_of(shown_to: Callable[[Scope | None], AgentView]) -> Server[Any]:
-    """Return a server; `shown_to` gives what a request may see by its ASGI scope, or None on stdin."""
-    one_at_a_time = anyio.CapacityLimiter(1)  # a client that asks for much must not starve the others
+    """Return a server; `shown_to` returns what a request may see, given its ASGI scope, or None on stdin."""
+    one_at_a_time = anyio.CapacityLimiter(1)  # a client that makes many calls must not starve the others
 
     async def list_tools(context: ServerRequestContext[Any], asked: Any) -> wire.ListToolsResult:
         tools = offered(shown_to(_scope_of(context)))
@@ -428,7 +429,7 @@ def serve_stdio(shown: AgentView) -> None:
 class McpApp:
     """`/mcp` as an ASGI app. It answers while its host is within `async with app.run()`, which can be entered only
     once. `hosts` are the values of Host that are accepted, with any port if one ends in `:*`; a page of another origin
-    is refused. The host checks keys before a request arrives here; `shown_to` gets the scope that it leaves.
+    is refused. The host checks keys before a request arrives here; `shown_to` gets the scope as the host passes it on.
     """
 
     def __init__(self, shown_to: Callable[[Scope | None], AgentView], *, hosts: Sequence[str]) -> None:
@@ -447,7 +448,7 @@ class McpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] != "POST":  # a GET would wait for messages that never come
-            refusal = PlainTextResponse("Only POST: nothing is kept between calls.", 405, {"allow": "POST"})
+            refusal = PlainTextResponse("Only POST is accepted: nothing is kept between calls.", 405, {"allow": "POST"})
             await refusal(scope, receive, send)
         else:
             await self._manager.handle_request(scope, receive, send)
@@ -472,7 +473,7 @@ def _described(name: str, tool: Tool) -> wire.Tool:
 
 
 def _schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return a JSON schema whose root is the object itself, as the protocol wants it, without its title."""
+    """Return a JSON schema whose root is the object itself, as the protocol requires, without its title."""
     _, parts = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
     schema = parts.pop(struct.__name__)
     del schema["title"]

@@ -18,7 +18,7 @@ class NoteParts(NamedTuple):
 
 
 def parts_of(state: State, memories: Collection[str], layout: CaseLayout) -> NoteParts:
-    """Return what the note of these memories shows, in its order and as inert."""
+    """Return what the note of these memories shows, in the note's order and made inert."""
     cases = cases_of(map(state.memory.row, memories), answers_only=layout.answers_only)
     titled = {title: quotes for title, quotes in remembered(state, memories, BARE).items() if title not in CASES}
     text, _ = render_sections(noted(titled), preface=layout.preface)

@@ -28,12 +28,12 @@ def open_run(
 ) -> OpenedRun:
     """Return a run frozen at a marker; `embedder` replaces the one of its configuration.
 
-    A memory whose cosine to a question is below `min_similarity` is left out: "auto" measures for each task type the
-    cosine to another question's memory that 19 of 20 of the run's own questions, reworded, reach
-    (engine/served/floors.py); 0 lets everything in. Where a learned metric or regression ranks the cases, one that
-    is near lets in all that it finds. If `task_types` are named, a question of any other type gets none.
-    Notes in what `wrap` sends have at most `max_note_tokens` (an upper estimate; 0: no limit), and show cases as
-    `layout` says, such as `turns` of the chat or `sections`; by default as the run's own prompts do.
+    A memory whose cosine to a question is below `min_similarity` is left out. "auto" measures the limit for each task
+    type: 19 of 20 of the run's own questions, reworded, are as near as that to a memory of another question
+    (engine/served/floors.py). 0 lets everything in. Where a learned metric or regression ranks the cases, a single near
+    one lets in all that it finds. If `task_types` are given, a question of any other type gets no memory. Notes in what
+    `wrap` sends have at most `max_note_tokens` (an upper estimate; 0: no limit), and show cases as `layout` says, such
+    as `turns` of the chat or `sections`; by default as the run's own prompts do.
 
     A run that began with a Python `Benchmark` object needs it again, here as in every other verb.
 

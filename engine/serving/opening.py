@@ -59,7 +59,7 @@ def open_served(
     """Return the run that serves what `run` had learned at a closed iteration, called `name`, by default RUN-served.
 
     It is created beside `run` (or in `runs_dir`) if it does not exist, and continued otherwise: `latest` is then the
-    marker that it was started at. A served run may itself be named too. `layout` is how it shows cases, to clients and
+    marker that it was started at. `run` may also be a served run itself. `layout` is how it shows cases, to clients and
     in its own anchors and exams, by default as `run` does.
 
     Raises:
@@ -84,8 +84,8 @@ def open_served(
                 log = served.begin(fs, past=parent.past)
         except RunLocked as error:
             raise RunLocked(
-                f"{error} A run is served once at a time: send its requests there, or record these in another run with "
-                "--run-id OTHER (in Python name='OTHER', or `close` the one that was opened first)."
+                f"{error} Only one process can serve a run: send its requests there, or record these in another run "
+                "with --run-id OTHER (in Python name='OTHER', or `close` the one that was opened first)."
             ) from None
         undo.callback(log.close)
         if has_begun:
@@ -110,7 +110,7 @@ def _require_same(served: Run, run: Run, at: str) -> None:
             )
         return
     if begun is None or not begun.is_served or begun.parent != run.id:
-        what = f"serves {begun.parent}" if begun and begun.is_served else "is no run that serves another"
+        what = f"serves {begun.parent}" if begun and begun.is_served else "is not a run that serves another"
         raise UsageError(f"{served.path} {what}, not {run.id}: choose another name with `--run-id`.")
     if at != "latest":
         reader = LogReader(run.log_path)

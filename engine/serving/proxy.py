@@ -8,8 +8,8 @@ Rules
     - No byte of a reply is changed, and no redirect is followed: a key goes only to the upstream.
     - A request is sent once its additions are written, which survives the end of this process, and its reply is
       returned once they are durable: the disk and the upstream work at the same time. If the disk fails in between, or
-      is late, the reply is dropped and the request is sent again, without a new note.
-    - A client that hangs up ends the upstream's call. What the upstream breaks off is also broken off here.
+      is slow, the reply is dropped and the request is sent again, without a new note.
+    - If a client hangs up, the call to the upstream ends. If the upstream breaks off, so does the reply here.
     - Each request that was opened in the log is closed there exactly once, whatever happens to it.
 """
 
@@ -81,8 +81,8 @@ DEFAULT_ALLOWANCE = Allowance()
 
 
 class UpstreamHealth(NamedTuple):
-    """The outcome of the last request to the upstream, since when that has been the outcome, and when it was sent;
-    times in UTC."""
+    """How the last request to the upstream went, since when requests have gone that way, and when it was sent; times in
+    UTC."""
 
     state: Literal["unknown", "answers", "fails"] = "unknown"
     since: datetime | None = None
@@ -144,7 +144,7 @@ class Proxy:
             self.upstream = self.upstream.after(_problem_of(response.status_code))
 
     async def pass_on(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request under /v1/. Raises `Refused` before anything was sent."""
+        """Answer a request under /v1/. Raises `Refused` before anything is sent."""
         path, method, given = scope["path"], scope["method"], scope["headers"]
         if method not in _METHODS or not _is_plain(path):
             raise Refused(400 if method in _METHODS else 405, f"{method} {path!r:.100} is not passed on.")
@@ -282,7 +282,7 @@ class Proxy:
             live.submit(prepared, recording)
         except UsageError as error:
             recording.fail(Refused(400, str(error)) if task_type else error)
-        except MageError as error:  # which the journal says, or the embedder
+        except MageError as error:  # reported by the journal or the embedder
             recording.fail(error)
         except Exception as error:  # whatever it is, the request is sent
             _logger.exception("A request to %s is sent without new memories", guest.run)
@@ -292,7 +292,7 @@ class Proxy:
         """Return whether a request is durably recorded, once that is known or late."""
         if not recording.done():
             began = time.perf_counter()
-            with suppress(Exception):  # the recording has it
+            with suppress(Exception):  # the recording keeps it
                 async with asyncio.timeout(self._allowance.retrieval_s):
                     await asyncio.wrap_future(recording)
             exchange.overhead_s += time.perf_counter() - began
@@ -430,12 +430,12 @@ class _Opening:
         self._lock, self._is_late, self._is_over = threading.Lock(), False, False
 
     def begin(self) -> bytes | None:
-        """Return the body to prepare, None if that is too late."""
+        """Return the body to prepare, or None if it is too late."""
         with self._lock:
             return None if self._is_late or self._is_over else self.bare
 
     def end(self) -> None:
-        """Let go of the bodies, for which no thread may be free for long."""
+        """Let go of the bodies: this object may still wait a long time for a free thread."""
         with self._lock:
             self._is_over, self.bare, self.body = True, b"", b""
 

@@ -77,7 +77,7 @@ class _Heard(NamedTuple):
     proposals: Sequence[v.MemoryProposed]
     rewarded: Sequence[v.BanditUpdated]
     reviews: Mapping[str, v.ProposalReviewed]
-    """What a person approved but no publish has tried since, by memory."""
+    """The reviews of memories that a person approved and no publish has tried since, by memory."""
 
     def turns(self) -> list[_Turn]:
         """Return the parts of a publish, key by key, in order."""
@@ -290,9 +290,9 @@ def publish_price(
     prices: Prices | None = None,
     execution: str | None = None,
 ) -> AskingPrice:
-    """Return what `publish` can take at most: the anchors, once for each part of a key that has something new, and
-    before the first once as things are and once without memories. Estimated from what they cost here, or in the
-    served run. No model is called.
+    """Return the most that `publish` can cost. The anchors are asked once for each part of a key that has something
+    new, and before the first part once as things are and once without memories. The estimate is based on what anchors
+    cost here, or in the run that is served. No model is called.
 
     Raises `UsageError` if the run is not a served one, has no anchors, or another model than `execution` answered them.
     """
@@ -313,7 +313,7 @@ def publish_price(
 
 
 def _anchors_left(setting: Setting, state: State, turns: int) -> int:
-    """Return the most anchors still to be asked: in the iteration under way, and in so many turns."""
+    """Return how many anchors at most are still to be asked: in the iteration under way, and in `turns` more."""
     progress, anchors = state.progress, setting.anchors
     rounds = turns + progress.is_completed(progress.closed + 1, "update") + bool(turns and not state.scores.accepted())
     if not rounds:
@@ -321,7 +321,7 @@ def _anchors_left(setting: Setting, state: State, turns: int) -> int:
     left = rounds * len(anchors)
     if under_way := progress.plans("snapshot"):
         left -= len(anchors) - sum(not progress.is_settled("snapshot", plan.question_id) for plan in under_way)
-    # Before the first the anchors are asked without memories, too; see `ask_bare`.
+    # Before the first turn the anchors are also asked without memories; see `ask_bare`.
     is_under_way = any(plan.question_id in anchors for plan in progress.plans("open"))
     if setting.config.gate == "paired" and (is_under_way or not state.scores.bare_answers()):
         left += sum(not progress.is_settled("open", name) for name in anchors)
@@ -378,7 +378,7 @@ publish = blocking(apublish)
 
 
 def require_publishing(run: Run, world: World) -> None:
-    """Raise `UsageError` or `PrerequisiteError` if a run that is served could not be published meanwhile, by the models
+    """Raise `UsageError` or `PrerequisiteError` if a run could not be published while it is served, with the models
     that its configuration names."""
     _require_anchors(run, world.setting)
     require_scoring(world, "publishing")
@@ -386,8 +386,8 @@ def require_publishing(run: Run, world: World) -> None:
         models = models_of(world.setting.config)
     except MageError as error:
         raise type(error)(
-            f"--publish-every asks the anchors of {run.id} by the model that its configuration names. {error} Or "
-            f"serve it without, and publish from Python between: mage_es.publish({run.id!r}, execution=model)."
+            f"--publish-every asks the anchors of {run.id} with the model that its configuration names. {error} Or "
+            f"serve it without that, and publish from Python in between: mage_es.publish({run.id!r}, execution=model)."
         ) from None
     _require_same_model(run, models.execution.name)
 
@@ -406,7 +406,7 @@ def _named_lock(run: Run) -> Iterator[None]:
         yield
     except RunLocked as error:
         raise RunLocked(
-            f"{error} If that is a proxy, it publishes by itself if started with --publish-every MINUTES."
+            f"{error} If that is a proxy, start it with --publish-every MINUTES, and it publishes by itself."
         ) from None
 
 

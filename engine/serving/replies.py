@@ -1,4 +1,4 @@
-"""What a reply used and said, read from the bytes that pass: chat completions, responses, messages.
+"""What a reply used and said, read from its bytes as they pass: chat completions, responses, messages.
 
 It reads a copy: whatever it does not understand counts as unknown, and nothing is raised.
 """

@@ -1,4 +1,4 @@
-"""An HTTP client wrapped in a class whose `send` passes a desk (engine/serving/clients.py), for any httpx."""
+"""An HTTP client wrapped in a class whose `send` goes through a desk (engine/serving/clients.py), for any httpx."""
 
 import inspect
 import sys
@@ -63,10 +63,11 @@ class _AsyncPassing(SeenThrough):
 
 
 def seen_through(inner: Any, desk: Any) -> Any:
-    """Return the same HTTP client with a `send` that passes the desk, whatever its class and generation of httpx."""
+    """Return the same HTTP client with a `send` that goes through the desk, whatever its class and generation of
+    httpx."""
     base = type(inner)
     way = _AsyncPassing if inspect.iscoroutinefunction(base.send) else _SyncPassing
-    # A subclass of the same class, with the same state: what either does, the other has done.
+    # A subclass of the same class that shares its state: what changes one changes the other.
     view: Any = object.__new__(type(base.__name__, (way, base), {"__slots__": ("desk", "inner")}))
     view.__dict__ = inner.__dict__
     view.desk, view.inner = desk, inner  # the SDK's client closes its connections when it is no longer referred to

@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from mage_es.engine.serving.proxy import Allowance
 
 HASH_WORDS = (
-    "Its embedder `hash` knows words and no meaning, so a question in other words is far: for what people write, "
+    "Its embedder `hash` knows words but no meaning, so a reworded question is far: for what people write, "
     "evolve with --embedder sentence-transformers/all-MiniLM-L6-v2, or openai/<model>?base_url=URL."
 )
 
 
 class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
     """A served run, the run whose memories it has, the marker whose state new sessions see, the smallest and the
-    largest of the cosines that task types require of a memory, and the embedder. `benefit` says what the anchors
-    showed, and what is served: a record for each task type, then one for all types; `stale` of its
-    pairs have an answer of an older state. It is empty if nothing was tested."""
+    largest of the cosines that task types require of a memory, and the embedder. `benefit` says what the anchors showed
+    and what is served: a record for each task type, then one for all types; it is empty if nothing was tested. `stale`
+    counts its pairs with an answer of an older state."""
 
     run_id: str
     parent: str
@@ -63,7 +63,7 @@ class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
     upstream: str
     runs: tuple[ServedAt, ...]
     unrecorded: int = 0
-    """Requests that went on without memories and are not on record, as they were too many at once, or the disk or the
+    """Requests that went on without memories and are not on record, because too many came at once, or the disk or the
     embedder failed; known at the end."""
 
 
@@ -88,8 +88,8 @@ async def aserve(
     `telemetry` gets a trace of each request, as part of its client's trace.
 
     Raises:
-        UsageError: An address, a marker or the file of keys is not valid, other machines could get in without a key,
-            texts are to be sent that are not recorded, or a run cannot be published that is to be.
+        UsageError: An address, a marker or the file of keys is not valid; other machines could get in without a key;
+            the collector is to get texts that are not recorded; or a run that is to be published cannot be.
         PrerequisiteError: The port is in use; a package or the upstream's key is missing.
         RunLocked: Another process serves the run.
     """
@@ -216,7 +216,7 @@ async def _publishing(
                     counts = f"memories {each.published} published, {each.refused} refused; rewards {each.rewards}"
                     say(f"{live.run.id}: iter-{each.iteration} {verdict}: {counts}.")
                     if each.waiting:
-                        say(f"{each.waiting} wait for a person: mage-es memory review {live.run.id}")
+                        say(f"Proposals that wait for a person: {each.waiting}; mage-es memory review {live.run.id}")
             except MageError as error:
                 say(f"{live.run.id}: publishing stopped and will be tried again: {error}")
 
@@ -249,7 +249,7 @@ async def _rereading(
         kept = (replace(key, served_run=live.run.id) for key in ring.keys if (live := reached[key.name]))
         lacking = door.change(replace(ring, keys=tuple(kept)))
         left_out = [name for name, live in reached.items() if not live or name in lacking]
-        more = f" {', '.join(left_out)}: another run or variable, so after a restart only." if left_out else ""
+        more = f" {', '.join(left_out)}: only after a restart, as a run or a variable is new." if left_out else ""
         say(f"{path} changed: {len(reached) - len(left_out)} keys are accepted.{more}")
 
 
@@ -263,7 +263,7 @@ def _allowance(settings: Serving) -> Allowance:
     from mage_es.engine.serving.proxy import Allowance
 
     if not settings.max_body > 0:
-        raise UsageError(f"--max-body is {settings.max_body:g}: give the MiB that a request may have, such as 64.")
+        raise UsageError(f"--max-body is {settings.max_body:g}: give how many MiB a request may have, such as 64.")
     return Allowance(settings.retrieval_timeout / 1000, most_body=round(settings.max_body * 2**20))
 
 
@@ -280,8 +280,9 @@ async def _watching(lives: Iterable[LiveRun], stop: Callable[[], bool], say: Cal
 def far_words(health: Health, embedder: str) -> str:
     """Return the warning if most questions got no memories."""
     words = (
-        f"{health.run}: to {health.far} of {health.looked_up} questions no memory was near enough, so they got none "
-        "(`far`). If they are of its kind, serve it with a lower --min-similarity; /metrics has mage_far_share."
+        f"{health.run}: for {health.far} of {health.looked_up} questions no memory was near enough, so they got none "
+        "(`far`). If the run learned from questions like them, serve it with a lower --min-similarity; /metrics "
+        "has mage_far_share."
     )
     return f"{words} {HASH_WORDS}" if embedder == "hash" else words
 

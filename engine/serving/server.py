@@ -60,7 +60,7 @@ def listening(host: str, port: int) -> socket.socket:
         return listener
     except OSError as error:
         if error.errno in (errno.EADDRINUSE, errno.EACCES):
-            why = "in use" if error.errno == errno.EADDRINUSE else "not for this user"
+            why = "in use" if error.errno == errno.EADDRINUSE else "not open to this user"
             raise PrerequisiteError(f"Port {port} of {host} is {why}. Pass another with --port.") from None
         raise UsageError(f"{host}:{port} is not an address of this machine ({error}). Pass --host 127.0.0.1.") from None
 

@@ -144,7 +144,7 @@ class Sessions:
             return ""
 
     def conversation(self, key: str, session: str, marker: int) -> Conversation:
-        """Return the conversation of a session, a new one at `marker`."""
+        """Return the conversation of a session; if it has none yet, a new one at `marker`."""
         with self._mutex:
             return self._conversation(key, session, marker)
 
@@ -225,7 +225,7 @@ class Sessions:
                 if event.treatment in ("memory", "shadow", "holdback"):  # the others do not say what the coin said
                     known = self._conversation(event.key, event.session, event.marker)
                     known.is_held_back = event.treatment == "holdback"
-        # There is nothing to wait for in those that the last process left open.
+        # What the last process left open will not be closed any more.
         self._open.clear()
 
     def _conversation(self, key: str, session: str, marker: int) -> Conversation:
@@ -262,7 +262,7 @@ def is_retry(headers: Mapping[str, str]) -> bool:
 
 
 def _name(kind: Literal["session", "inference", "turn", "replied", "reply"], key: str, name: str) -> bytes:
-    """Return the keys that find a conversation."""
+    """Return the key under which a conversation is found."""
     return sha256(f"{kind}\0{key}\0{name}".encode()).digest()[:_BYTES]
 
 
@@ -277,14 +277,15 @@ _LEAST = 3
 
 
 class TurnHabits:
-    """Safe to use from several threads."""
+    """What a key's latest turns have in common at either end. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
         self._seen = OrderedDict[str, deque[str]]()
 
     def shared(self, key: str, text: str) -> tuple[int, int]:
-        """Return how many characters at its beginning and end a turn shares with others of its key, and keep it."""
+        """Return how many characters a turn shares with others of its key, at its beginning and at its end, and keep
+        it."""
         with self._mutex:
             seen = self._seen.setdefault(key, deque(maxlen=_TURNS))
             self._seen.move_to_end(key)

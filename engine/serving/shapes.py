@@ -3,13 +3,13 @@ messages.
 
 Rules
     - A turn is a user message with text. One without text, such as an image or tool results, does not count.
-    - Anything but such a request as JSON in UTF-8 has no turns; it is sent as it came. Nor has a conversation of more
-      than MOST messages, which would keep a thread busy for long.
+    - Anything but such a request as JSON in UTF-8 has no turns; it is sent as it came. Neither has a conversation of
+      more than MOST messages, which would keep a thread busy for long.
     - If a key is given twice, the last one counts, as in the servers' own parsers.
-    - A turn is named by the conversation up to and including it: role and content of each message, and what tools were
-      asked and replied, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a
-      text is written as one string or as a part. `system`, `instructions` and tools are left out too. The name begins
-      with who asks, if the request says so.
+    - A turn is named by the conversation up to and including it: role and content of each message, tool calls and their
+      results, decoded. What clients change later is left out: `cache_control`, thoughts, ids, and whether a text is
+      written as one string or as a part. `system`, `instructions` and tools are left out too. The name begins with who
+      asks, if the request says so.
     - Cases go before a turn as separate turns only if that turn begins the conversation, which thus stays in one piece:
       put before a later turn's whole conversation, they would cost it the provider's cache, and nothing may come
       between a tool call and its result. Any other turn has everything at the start of its text.
@@ -215,7 +215,7 @@ def _askers(shape: RequestShape, whole: _Whole) -> list[str]:
 def _reply(items: Sequence[dict[str, Any]], place: int) -> tuple[str, str]:
     """Return the words of the reply that begins at a place, and the id of its first tool call."""
     words, call = list[str](), ""
-    for at in range(place, len(items)):  # an iterator would pass over all before it, for each turn
+    for at in range(place, len(items)):  # an iterator would step over all items before it, for each turn
         item = items[at]
         role, kind = item.get("role"), item.get("type")
         if role in ("user", "tool", "function") or (isinstance(kind, str) and kind.endswith("_output")):
@@ -261,7 +261,7 @@ def _essence(item: dict[str, Any]) -> list[Any]:
 
 
 def _stable_parts(parts: list[Any]) -> list[Any]:
-    """Return the parts of a message without what clients change later; a text as a plain string."""
+    """Return the parts of a message without what clients change later; a text becomes a plain string."""
     kept = list[Any]()
     for part in parts:
         if not isinstance(part, dict):

@@ -1,4 +1,4 @@
-"""An embedder of a served run, which says once that it fails, and once that it is back.
+"""The embedder of a served run, which reports once that it fails, and once that it is back.
 
 Rules
     - Where calls are metered, each call counts, since texts in the cache say nothing about the server; elsewhere, each
@@ -25,14 +25,14 @@ class WatchedEmbedder:
         self.name, self.dimension, self.sha256 = embedder.name, embedder.dimension, embedder.sha256
         self._embedder, self._say = embedder, say
         self._counting, self._failed = Lock(), 0
-        # A protocol is slow to check, and each request would.
+        # Checked once: checking a protocol is slow, and each request would do it.
         if is_metered := isinstance(embedder, Metered):
             self.meter = embedder.meter
         self._is_metered = is_metered
         self.listen()
 
     def listen(self) -> None:
-        """Get what the meter reports, which would pile up in it; a publish takes it for itself."""
+        """Take what the meter reports, which would pile up in it; a publish takes the reports for itself."""
         if self._is_metered:
             self.meter.connect(self._attempted, Runtime().budget(Ledger()))
 
@@ -63,7 +63,7 @@ class WatchedEmbedder:
         if is_first:
             self._say(
                 f"The embedder {self.name} fails, so requests go on without new memories: {why} Start it again, or see "
-                "what it answers with `mage-es doctor`; each request tries it."
+                "what it answers with `mage-es doctor`; each request tries it again."
             )
 
     def _works(self) -> None:

@@ -139,8 +139,8 @@ async def recorded_typed(
 
 
 def typed_reply(first: Ask, form: type[Reply]) -> Generator[Ask, Fact, tuple[Reply | None, ModelCalled | None]]:
-    """Ask for a typed reply, and return it with the call that gave it; None, with the last call, if no reply was
-    readable, and without one if a call that `is_spare` failed permanently.
+    """Ask for a typed reply, and return it with the call that gave it. If no reply was readable, return None with the
+    last call; if a call that `is_spare` failed permanently, return None and no call.
 
     Each attempt is a separate move, so that a resumed run repairs the recorded reply instead of asking again.
     """

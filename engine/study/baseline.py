@@ -116,8 +116,8 @@ async def abaseline(
     models: Models | None = None,
     registration: RunRegistered | None = None,
 ) -> BaselineReport:
-    """Start a baseline and answer a sample of `questions` held-out questions (default: all) with it, the same questions
-    as an exam's.
+    """Start a baseline and answer a sample of `questions` held-out questions (default: all) with it, the same ones as
+    in an exam.
 
     A method learns from the first `learn_from` evolution questions (default: `LEARNED`, or all there are), until it has
     used `budget_tokens` (0: no limit). `registration` is as in `aevolve`.
@@ -364,8 +364,8 @@ def _plans(session: Session, name: str, questions: Sequence[str], *, learning: L
 
 
 async def _learn(session: Session, begun: BaselineStarted) -> None:
-    """Show a method its questions, then plan the exam of the result. A resumed run
-    shows the method what is recorded, in the same order, and continues from there."""
+    """Show a method its questions, then plan the exam of the result. A resumed run shows the method what is recorded,
+    in the same order, and continues from there."""
     world, state = session.world, session.state
     method, is_examined = open_method(begun.baseline, view_of(world)), bool(state.progress.plans("exam"))
     session.enter_phase(LEARNING_AT, "evaluate")
@@ -425,10 +425,11 @@ def is_writing(name: str) -> bool:
 
 
 def reduced(name: str) -> str:
-    """Return what a method says it has less of than its paper, or than all it learned from; "" for nothing."""
+    """Return how a method is reduced, in its own words: compared with its paper, or with all that it learned from. ""
+    if it is not."""
     return _of_method(name, "reduced") or ""
 
 
 def _of_method(name: str, attribute: str) -> Any:
-    """Return what the class of a method says of it, None if it says nothing or `name` is no method."""
+    """Return an attribute of a method's class; None if it has no such attribute or `name` is not a method."""
     return getattr(load("mage_es.methods", name), attribute, None) if is_method(name) else None

@@ -3,19 +3,20 @@
 Theory of operation
     GEPA evolves the texts of a program, which it knows by its adapter alone. Here the program is the run's own way of
     asking at a marker, with its model, extraction and scorer; its one text is the instruction, the words for the task
-    that every prompt begins with. The log has the questions, what was replied to them, and what corrected it.
+    that every prompt begins with. The log has the questions, the replies to them, and the corrections.
 
     GEPA waits for each answer, while clients of models work in one event loop. So the adapter, once entered, has a loop
     in a thread of its own, which holds the log, the clients and the budget until it is left.
 
 Rules
-    - To learn from are the questions that the run learned from; to choose among instructions are its anchors, or every
-      second question if it has none. A held-out question is never asked, and no reflection shows one to choose by.
+    - GEPA learns from the questions that the run learned from, and chooses among instructions by the run's anchors or,
+      if it has none, by every second of these questions. A held-out question is never asked, and no reflection shows a
+      question that serves to choose.
     - A question that has a subject is left out: erasing the subject would not reach the instruction.
-    - An instruction that quotes a guarded question counts as wrong on every question, and is asked with none.
-    - What is asked, answered and written is in the log of what is asked again (askings/reasking.py), and a request that
-      any log of the run has the reply to is not made again. So the same optimization, begun again after a stop, costs
-      only what is left. The run's digests stay as they are.
+    - An instruction that quotes a guarded question counts as wrong on every question, and is never used to ask one.
+    - What is asked, answered and written goes into the log of repeated questions (askings/reasking.py). A request whose
+      reply is in any log of the run is not made again, so the same optimization, started again after a stop, costs only
+      what is left. The run's digests do not change.
 """
 
 from __future__ import annotations
@@ -70,9 +71,9 @@ class RunAdapter(InstructionAdapter):
             )
         found.best_candidate["instruction"]
 
-    `seed` is the run's own instruction. Questions are `mage_es.Question`s: those of `trainset` have as much of their
-    right answers as a teacher of the run sees, those of `valset` nothing. `reflect` asks the run's guidance model, or
-    the learner if it has none that writes texts.
+    `seed` is the run's own instruction. Questions are `mage_es.Question`s: those of `trainset` say as much about their
+    right answers as the run's teacher sees, those of `valset` nothing. `reflect` asks the run's guidance model, or the
+    learner if the run has none that writes texts.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class RunAdapter(InstructionAdapter):
     ) -> None:
         """At the `start` questions are asked with the bare prompt, as a program without memories asks them; at the end
         of an iteration, `iter-3` or the `latest`, with what had been learned at that point. `execution` must be the
-        run's own model, `guidance` may be another. The limits of `runtime` are for what is asked now.
+        run's own model, `guidance` may be another. The limits of `runtime` apply to what is asked now.
 
         Raises `UsageError` if there is no such end of an iteration, the run's questions are episodes, or too few of
         them were answered, and `PrerequisiteError` if the world of the run is missing.
@@ -146,15 +147,15 @@ class RunAdapter(InstructionAdapter):
         """Ask questions of the run with an instruction; each scores 1 for a right answer, else 0.
 
         Raises:
-            UsageError: The candidate is no instruction, or a question is neither in `trainset` nor in `valset`.
+            UsageError: The candidate is not an instruction, or a question is neither in `trainset` nor in `valset`.
             Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached.
         """
         if candidate.keys() != {INSTRUCTION}:
             raise UsageError(
-                f"The candidate has {sorted(candidate)}: the one text of a run is its {INSTRUCTION!r}, as in `seed`."
+                f"The candidate has {sorted(candidate)}: a run has a single text, its {INSTRUCTION!r}, as in `seed`."
             )
         if others := sorted({task.id for task in batch} - self._plans.keys()):
-            raise UsageError(f"{others[0]} is no question of this adapter: take those of its trainset and valset.")
+            raise UsageError(f"{others[0]} is not a question of this adapter: use those of its trainset and valset.")
         return super().evaluate(batch, candidate, capture_traces)
 
     def make_reflective_dataset(
@@ -167,7 +168,7 @@ class RunAdapter(InstructionAdapter):
         """
         known = {task.id for task in self.trainset}
         if others := sorted({task.id for task, _ in eval_batch.trajectories} - known):
-            raise UsageError(f"{others[0]} serves to choose among instructions: reflect on those of the trainset only.")
+            raise UsageError(f"{others[0]} serves to choose among instructions: reflect on trainset questions only.")
         return super().make_reflective_dataset(candidate, eval_batch, components_to_update)
 
     def _asked(self, instruction: str, names: Sequence[str]) -> Mapping[str, TrialAnswer]:

@@ -7,7 +7,7 @@ Rules
     - Each method has a run of its own for each seed, in the folder of the runs, under a fixed name. The same ring
       continues where it stopped: a finished run is read, an unfinished one resumed, and no recorded call is made again.
     - Differences are paired by seed and question, with the exact interval and sign test of exams over all answers of
-      all seeds. These pooled numbers take answers for independent, though those of one seed share what was learned:
+      all seeds. These pooled numbers treat answers as independent, though those of one seed share what was learned:
       where seeds differ, the interval is too short for another seed (`tests/bench/by_seed.py`). So from `LEAST_SEEDS`
       seeds on there is also the t interval of the seeds' mean differences, and it then decides.
     - MAGE has `lost` if the interval of its difference from `knn` lies below 0.
@@ -66,10 +66,11 @@ MAGE, PLAIN, NOTHING, LOOK_UP = "mage", "knn", "zero_shot", "nearest_label"
 POOL = 24
 """Roughly how many questions an iteration of MAGE has, since a ring has few questions in all."""
 LEAST_ANCHORS = 3
-"""With fewer there are no anchors: one or two decide nothing, and of ten questions each is a tenth of what can be
-learned."""
+"""If there would be fewer, there are none: one or two decide nothing, and of ten questions each is a tenth of what can
+be learned."""
 LEAST_SEEDS = 5
-"""How many seeds an interval over seeds needs: of fewer, the spread is hardly known, and t makes it too wide to use."""
+"""How many seeds an interval over seeds needs: with fewer, the spread is hardly known, and t makes it too wide to
+use."""
 ANSWERING: tuple[Tier, ...] = ("execution", "judge")
 
 
@@ -97,8 +98,8 @@ class RingRow(msgspec.Struct, frozen=True, kw_only=True):
     `differences` are those from `knn`, `zero_shot` and `nearest_label`, where they took part.
     `input_tokens` and `output_tokens` are means per held-out question, `learning_tokens` and `guidance_tokens` sums of
     all that learning used and of the guidance model's part; `writer` is the model that wrote, for MAGE and methods that
-    write; `learned` is the smallest number of questions that it learned from in a seed, `reduced` what else it had less
-    of, and `over_budget` by how many tokens its learning was beyond the budget, in the seed with most. `undecided`
+    write; `learned` is the smallest number of questions that it learned from in a seed, `reduced` says how else it is
+    reduced, and `over_budget` by how many tokens its learning went over the budget, in its worst seed. `undecided`
     answers are in no other number, failed calls are wrong answers. `lost`: significantly worse than `knn`, for MAGE
     only.
     """
@@ -183,7 +184,7 @@ class _Ring(NamedTuple):
         exam = [sat.ledger.total(tier, iteration=-1) for tier in ANSWERING]
         learning = tokens_of(sat.ledger) - sum(map(_tokens, exam))
         right = dict(sat.answers.select("question_id", "correct").iter_rows())
-        learned = learned_in(reader) or len(begun.learned if begun else ())  # what is not asked is shown
+        learned = learned_in(reader) or len(begun.learned if begun else ())  # questions that are not asked are shown
         return _Sat(right, len(sat.undecided), learned, exam, learning, _tokens(sat.ledger.total("guidance")))
 
     async def _mage(self, run: Run, config: Config) -> _Sat:
@@ -248,12 +249,13 @@ async def aring(
     models: Models | None = None,
     register: bool = True,
 ) -> RingReport:
-    """Let methods learn from the same number of questions and examine each, for the configuration's seed and the next.
+    """Let methods learn from the same number of questions and examine each, for `seeds` seeds, beginning with the
+    configuration's.
 
-    `methods` are names of methods, baselines, or `mage`: an evolution with this configuration, in as many iterations as
-    the questions suffice for. `learn_from` and `budget_tokens` are as in `abaseline`; `name` is the prefix of the runs'
-    names. With `register` each run records before its first call how many questions its one exam will have, and the
-    seeds of the whole ring.
+    `methods` are names of methods, baselines, or `mage`: an evolution with this configuration, whose number of
+    iterations follows from the number of questions. `learn_from` and `budget_tokens` are as in `abaseline`; `name` is
+    the prefix of the runs' names. With `register` each run records before its first call how many questions its one
+    exam will have, and the seeds of the whole ring.
 
     Raises:
         UsageError: A method is unknown or named twice, or an unfinished run of this name has another configuration.

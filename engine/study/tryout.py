@@ -3,13 +3,15 @@
 Rules
     - It is a ring of one seed over no memory, the nearest answer without a model, the plain nearest cases, and MAGE. So
       all four see the same questions, and the same call continues where it stopped.
-    - What is better than no memory is asked once more with the answers of the memories exchanged (`exam --control
+    - If MAGE is better than no memory, its exam is repeated with the answers of the memories exchanged (`exam --control
       permuted`): a model that only learns which answers there are gains as much then.
-    - A gain is better than no memory, than that control and than the commonest answer, and nothing beside the text
-      gives answers away. All rests on paired intervals: what they do not exclude is reported as not shown.
-    - What the nearest cases answer without a call (recall) is counted apart, as a served run always asks the model.
-    - A question counts for a method if its answer could be decided, and a failed call is a wrong answer. So where some
-      are undecided the methods' totals differ, and a difference is over the questions that both decided.
+    - A result is a gain if it is better than no memory, than that control and than the commonest answer, and if nothing
+      other than the text gives answers away. All of this rests on paired intervals: what they do not establish is
+      reported as not shown.
+    - What the nearest cases answer without a call (recall) is counted separately, since a served run always asks the
+      model.
+    - A question counts for a method if its answer could be decided; a failed call is a wrong answer. So if some are
+      undecided the methods' totals differ, and a difference is over the questions decided for both.
 """
 
 from pathlib import Path
@@ -53,7 +55,7 @@ from mage_es.events.vocabulary import FormDecided
 
 METHODS = (NOTHING, LOOK_UP, PLAIN, MAGE)
 QUESTIONS = 60
-"""Most held-out questions to ask: enough to see some 15 points, and few enough to be worth the wait."""
+"""Most held-out questions to ask: enough to see a difference of some 15 points, and few enough to be worth the wait."""
 
 Outlook = Literal["better", "level", "worse"]
 
@@ -74,9 +76,9 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     against the nearest case's answer. `recalled` held-out questions were answered by the nearest cases, without a call,
     `recalled_right` of them rightly; `by_model` are the others. `unread` counts wrong answers of the model without
     memory by what was wrong with the reply (`truncated`, `empty`, ...): if there are many, that start is too low.
-    `controlled` is how many it got right with the answers exchanged, and of how many, `under_control` that exam minus
-    its own: None where MAGE is not better than no memory. `commonest` is that answer and how many of MAGE's questions
-    it fits, if they share a few, and `over_commonest` how far MAGE is ahead of it.
+    `controlled` is how many questions MAGE got right with the answers exchanged, and how many it was asked;
+    `under_control` is that exam minus its own, None if MAGE is not better than no memory. `commonest` is that answer
+    and how many of MAGE's questions it fits, if they share a few, and `over_commonest` how far MAGE is ahead of it.
     `is_gain`: see the rules of this module.
     """
 
@@ -101,7 +103,8 @@ class TryoutReport(msgspec.Struct, frozen=True, kw_only=True):
     by_model: ByModel
     unread: dict[str, int]
     learned: int
-    """How many questions MAGE learned from: those that it asked first, and the anchors that became cases in the end."""
+    """How many questions MAGE learned from: those that it answered to learn, and the anchors that became cases in the
+    end."""
     is_look_up: bool
     """Whether the answer of the nearest case alone is right at least as often as anything else."""
     run_id: str

@@ -3,7 +3,7 @@
 Rules
     - What was learned from its questions goes into quarantine first, by events; nothing is deleted. Then the key is
       destroyed, then every store is searched, and last the receipt is recorded. The key goes first, so that no other
-      process can write another text in clear behind the search.
+      process can still write a text in clear after the search.
     - If it was interrupted, it starts again. Without the key it cannot know what to search for: it deletes all caches,
       and the receipt says what was not searched.
     - Files that can be rebuilt (snapshots, replays) are deleted if they hold an unencrypted text of the subject. A file

@@ -94,8 +94,8 @@ acurate = in_thread(curate)
 
 
 def curate_all(run: Run, items: Sequence[tuple[str, str]], *, action: Curation, by: str) -> None:
-    """Decide on items (id, reason), all or none, by one commit at the end of the run's log. Raises what `curate`
-    raises."""
+    """Record a decision on each item (id, reason), all or nothing, in one commit at the end of the run's log. Raises
+    what `curate` raises."""
     with _writing(run, items[0][0], action) as log:
         log.append(decided(run, *_folded(run, "latest", *dict(items)), items, action=action, by=by))
 

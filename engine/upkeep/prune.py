@@ -7,7 +7,7 @@ Rules
     - What a person released stays in use: the same pairs would only take it out again.
     - The gain is that of the same questions, paired: as they were answered, and without any of what was taken out. A
       question that saw several of them counts only if it was asked again without all of them.
-    - These pairs also chose what goes, so their gain says what was, not what will be: an exam says that.
+    - These pairs also chose what goes, so their gain says what was, not what will be; only an exam tells that.
 """
 
 from collections.abc import Sequence

@@ -215,7 +215,8 @@ def _benefit(run: Run, record: ExamRecord) -> Benefit:
 
 
 def _difference(run: Run, others: Iterable[ExamRecord], now: Mapping[str, bool]) -> ExamDifference | None:
-    """Return the difference from the first of these exams that asked some of the questions, None if none did."""
+    """Return how the answers differ from those in an earlier exam: the first of `others` that asked some of the same
+    questions. None if none of them did."""
     for record, answers in readable(run, others):
         then, was = record.opened, {name: is_right for name, is_right in answers.items() if name in now}
         if was:

@@ -105,8 +105,8 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ParentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that another continues after its `iteration`; `path` is where it was, relative to the folder of runs. Of
-    two that were merged `run_id` has both, and `path` and `head` are empty.
+    """The run that another continues after its `iteration`; `path` is where it was, relative to the folder of runs. If
+    it is two merged runs, `run_id` names both, and `path` and `head` are empty.
 
     `calls` and `usd` (None: a price is unknown) are what it and its parents had cost, which this run's ledger does not
     count.

@@ -267,7 +267,7 @@ def _is_whole(sent: Request) -> bool:
 
 
 def _planned(plan: v.QuestionPlanned | None, learned: Learned) -> dict[str, Any]:
-    """Return what a plan says; nothing for an asking without a plan."""
+    """Return what a plan says; empty values if the question was asked without a plan."""
     if plan is None:
         arms: list[Any] = []
         return {

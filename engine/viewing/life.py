@@ -54,7 +54,7 @@ _DIGITS = 12
 class Life:
     """The tables of a run (engine/viewing/tables.py), event by event.
 
-    `exact`: every row begins at its very event; otherwise rows of scores, posteriors and cost begin at stops.
+    `exact`: every row begins at the event that caused it; otherwise rows of scores, posteriors and cost begin at stops.
     """
 
     def __init__(

@@ -134,7 +134,7 @@ def _openable(reader: LogReader) -> LogReader:
 
 
 NEAR = 40_000
-"""How many events a pass goes back or skips rather than start again: more than a phase has."""
+"""The most events that a pass goes back or skips before it starts again instead; a phase has fewer."""
 
 
 class Windows:

@@ -10,9 +10,9 @@ Rules
     - Everything else in a prompt that is asked again stays: its other cases, the skill's text, the route. The freed
       place is not filled, so a pair shows what a memory adds to the others shown with it.
     - Each toss counts, since all are independent. By intention to treat: a memory that did not fit the model's context
-      still counts as let in. It is the only number of the three that needs neither calls nor assumptions.
-    - The association also has the difference between questions that are near to a memory and those that are not. It
-      has no revisits: those are asked because they were missed, and what they are shown would look as if it did harm.
+      still counts as let in. The coin gives the only number of the three that needs neither calls nor assumptions.
+    - The association also contains the difference between questions that are near to a memory and those that are not.
+      Revisits are left out: they are asked because they were missed, so whatever they are shown would look harmful.
     - Bare prompts, recalled answers and episodes are not counted: they show nothing, have no prompt, or retrieve at
       every step.
     - Below LEAST_PAIRS pairs, or `live_gain.LEAST` questions on either side, no interval is given.
@@ -33,8 +33,8 @@ PromptKey = tuple[int, str, str]
 
 
 class Prompted(NamedTuple):
-    """A question as it was planned, at event `seq`, the memories that it was `shown`, without those `trimmed` that did
-    not fit, and whether its answer was right, as event `judged` says."""
+    """A question as it was planned at event `seq`: the memories that it was `shown`, those `trimmed` from its prompt
+    because they did not fit, and whether its answer was right according to event `judged`."""
 
     seq: int
     phase: v.Phase
@@ -92,7 +92,7 @@ def to_ask(found: Sequence[Prompted], names: frozenset[str]) -> list[Without]:
 
 
 def to_ask_all(found: Sequence[Prompted], names: frozenset[str]) -> list[Without]:
-    """Return every prompt of EVALUATE that showed any of these memories, to ask again what they had changed."""
+    """Return every prompt of EVALUATE that showed any of these memories, to ask again and see what they changed."""
     return [
         Without(asking, asking.shown & names)
         for asking in found
@@ -141,7 +141,7 @@ def asked_without(verb: str, found: Sequence[Prompted], names: frozenset[str], a
 
 
 def too_few(pairs: int) -> str:
-    """Say why so many pairs have no interval."""
+    """Say why this many pairs have no interval."""
     return f"too few: {pairs} of {LEAST_PAIRS}"
 
 

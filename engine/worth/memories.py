@@ -218,7 +218,7 @@ def curations(
     """Return the commands that act on items (name, reason). Raises what `report_of` raises, and `UsageError` for a `by`
     that is the name of a rule of the run."""
     if by in (GATE, GUARD):
-        raise UsageError(f"The name {by!r} belongs to a rule by which the run itself decides. Give another name.")
+        raise UsageError(f"The name {by!r} belongs to a rule of the run itself. Give another name.")
     known, decided = ids_of(state), Counter(event.memory_id for event in reader.of(*CURATIONS))
     found = [(full_id(name, known), reason) for name, reason in items]
     return [Curate(name, action, reason=reason, by=by, ordinal=1 + decided[name]) for name, reason in found]

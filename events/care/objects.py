@@ -1,4 +1,5 @@
-"""Where backups are kept: objects that are written once under a name and never changed, and a folder of them."""
+"""Where backups are kept: named objects that are written once and never changed, and a folder that holds such
+objects."""
 
 import hashlib
 import stat

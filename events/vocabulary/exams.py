@@ -182,5 +182,5 @@ class BaselineStarted(Event, frozen=True, kw_only=True, tag="baseline.started"):
     budget_tokens: int = 0
     """Tokens after which it stops learning; 0: no limit."""
     questions: int = 0
-    """Number of held-out questions that it answers after that; 0 for one that learns nothing, whose plans exist at
-    once."""
+    """Number of held-out questions that it answers after that; 0 for a method that learns nothing, since its plans
+    exist from the start."""

@@ -143,7 +143,7 @@ def test_it_lists_every_role_with_its_column_or_why_it_has_none(mage: Command, t
 def test_the_help_lists_every_role_with_the_columns_that_have_it_by_name(mage: Command, command: str) -> None:
     said = " ".join(mage(command, "--help").out.split())
     assert all(f"{role} ({', '.join(names)})" in said for role, names in ROLES.items())
-    assert "ROLE= alone means none" in said
+    assert "ROLE= means no column" in said
 
 
 def test_a_benchmark_without_its_data_fails_with_the_command_that_fetches_it(mage: Command) -> None:

@@ -341,10 +341,10 @@ def test_what_evolve_wrote_and_what_is_to_explore_have_a_row_each() -> None:
             "paired",
             100,
             0.05,
-            "guard paired: the smallest drop it can notice is 5.0 points of 100 anchors, "
+            "guard paired: the smallest drop it can notice is 5.0 points on 100 anchors, "
             "against their last recorded answers",
         ),
-        ("paper", 200, 0.035, "guard paper: the smallest drop it can notice is 3.5 points of 200 fresh questions"),
+        ("paper", 200, 0.035, "guard paper: the smallest drop it can notice is 3.5 points on 200 fresh questions"),
         ("paired", 3, 1.0, "guard paired: too few questions to notice any drop (3 anchors)"),
     ],
 )

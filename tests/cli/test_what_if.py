@@ -80,7 +80,7 @@ def test_with_a_yes_it_is_asked_again_once_and_there_is_one_number(mage: Command
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ((), "--without a memory, always one --arm, other settings of the guard (--guard, --guard-drop,"),
+        ((), "--without a memory, one --arm always, other settings of the guard (--guard, --guard-drop,"),
         (("--guard", "off", "--arm", "cot"), "Ask for one thing"),
         (("--arm", "cott"), "'cott'"),
         (("--guard", "paired"), "nothing would have been different"),

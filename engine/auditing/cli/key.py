@@ -24,7 +24,11 @@ def new(
     settings: Settings,
     out: Output,
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="Name of the key in what it signs, such as example.org/audit.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the key, which appears in everything that it signs, such as example.org/audit.",
+        ),
     ] = "mage-es",
     witness: Annotated[
         bool,

@@ -59,8 +59,8 @@ def verify(
         str,
         typer.Option(
             metavar="N|all",
-            help="With --repair: truncate it, although N events are lost, as many as --repair shows. Their bytes are "
-            "kept in log/quarantine.",
+            help="With --repair: truncate it although N events are lost; N is the number that --repair shows. Their "
+            "bytes are kept in log/quarantine.",
         ),
     ] = "",
 ) -> None:
@@ -69,8 +69,8 @@ def verify(
     A doubt is not a failure: its detail says what is odd, or could not be checked here. Exits with 5 if bytes are not
     what was written, or with 1 if another check fails. If you have a backup of a damaged run, restore that. Otherwise
     --repair shows which events, iterations and exams would be lost and exits with 1; with --lose and their number it
-    truncates the log, verifies what is left and exits with 1, or with 5 if a repair cannot fix everything. What loses
-    no event is mended with --yes.
+    truncates the log, verifies what is left and exits with 1, or with 5 if a repair cannot fix everything. Damage that
+    costs no event is repaired with --yes.
     """
     from mage_es.engine.auditing.theorems.target_leaks import NAME as TARGET_LEAKS
     from mage_es.engine.auditing.verify import verify as verify_run
@@ -104,9 +104,9 @@ def verify(
 def _repair(run: Run, *, yes: bool, lose: str, settings: Settings, out: Output) -> None:
     """Show a repair, and do it if what it loses was confirmed.
 
-    No tool that repairs what people cannot get back does so on a bare yes: `git fsck` changes nothing, `sqlite3
-    .recover` writes beside the damaged file, `zpool import -F` takes an extra flag. And e2fsck exits with 1
-    where it has corrected something, so that a script does not go on as if nothing had happened.
+    Tools that repair what cannot be recovered never do so on a plain yes: `git fsck` changes nothing, `sqlite3
+    .recover` writes beside the damaged file, `zpool import -F` takes an extra flag. And e2fsck exits with 1 where it
+    has corrected something, so that a script does not go on as if nothing had happened.
     """
     from mage_es.engine.auditing.repair import repair
     from mage_es.events.care import plan_repair

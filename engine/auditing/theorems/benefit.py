@@ -28,7 +28,7 @@ BOUND = "0 against the record"
 
 
 def check_benefit(run: Run, reader: LogReader, config: Config) -> Check:
-    """Return whether everything was served as the anchors' record before it decides (rules/benefit.py)."""
+    """Return whether everything was served as the preceding record of the anchors decides (rules/benefit.py)."""
     decided = list[tuple[int, BenefitDecided]]()
     begun, inherited = inheritance(reader), last_inherited(reader)
     is_going_on = begun is not None and begun.iteration >= 0 and not begun.is_served

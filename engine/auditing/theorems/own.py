@@ -47,7 +47,7 @@ class _Written:
         self.texts: dict[str, str] = {}
 
     def shown_to_its_own(self, event: object) -> Iterator[str]:
-        """Process an event; yield anything that it shows a question and that was made from that question."""
+        """Process an event; yield everything that it shows a question although it was made from that question."""
         match event:
             case v.MemoryAppended():
                 self.memories.setdefault(event.memory_id, event)

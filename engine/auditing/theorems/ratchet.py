@@ -20,7 +20,8 @@ ROUNDING = 1e-9  # tolerance for double precision if a bound is met exactly
 def check_ratchet(reader: LogReader, config: Config) -> Check:
     """Return whether every step of every skill keeps within both bounds, and starts where the last one ended.
 
-    [Theorem 3] The form in the paper is false (0.81 < 0.9). True is m_k >= max over k' of (1 - gamma)^(k - k') m_k'.
+    [Theorem 3] The paper states it in a form that is false (0.81 < 0.9). The true form is m_k >= max over k' of (1 -
+    gamma)^(k - k') m_k'.
     """
     walk, slots, steps = _Walk(config), Slots(), 0
     inherited = last_inherited(reader)  # taken with the parent's alpha and gamma, which may differ

@@ -1,5 +1,5 @@
 """What was asked again: its log is intact, belongs to this run, and asks what the run had asked without some memories,
-or a question of the run on the state of a closed iteration, with only memories which that state has.
+or a question of the run on the state of a closed iteration, with only memories that this state has.
 
 The run's own log names its head whenever something was asked, so none of that can be removed, and the recorded results
 follow from its content: the pairs of memories are counted again, and where an answer flips, both answers are there, and
@@ -191,7 +191,7 @@ def _memories(planned: v.QuestionPlanned) -> set[str]:
 
 
 def _unlearned(reader: LogReader, plans: Sequence[tuple[int, v.QuestionPlanned]]) -> tuple[str, int]:
-    """Return what was asked on a state that the run never had, or with a memory which that state lacks, and the event;
+    """Return what was asked on a state that the run never had, or with a memory that this state lacks, and the event;
     ("", 0) if nothing."""
     if not plans:
         return "", 0

@@ -1,8 +1,7 @@
-"""Settings: those that a run says it had, and those that its log shows, agree.
-
-From the log alone, by one table; and which questions an iteration asks, the guard's verdicts and the end are decided
-again on the state that the log gives, so that the settings of these decisions show too, the seed first of all. What is
-in a request, such as the temperature, is compared with it in theorems/verdicts.py.
+"""Settings: those that a run says it had agree with those that its log shows. The log alone is read, by one table.
+Which questions an iteration asks, the guard's verdicts and the end are decided again from the state in the log, so that
+the settings behind these decisions show too, above all the seed. Settings that are part of a request, such as the
+temperature, are checked in theorems/verdicts.py.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -110,8 +109,8 @@ def _decided_again(reader: LogReader, setting: Setting | None) -> Iterator[tuple
 
 
 def drawn(reader: LogReader, world: World | None) -> Setting | None:
-    """Return the setting with its questions in the order in which they are drawn: none for a run that drew none itself,
-    or has erased some, which the guard may have asked. Return None without a world, or if the seed divides the
+    """Return the setting with its questions in the order in which they are drawn: none if the run drew none itself, or
+    if it has erased some, since the guard may have asked those. Return None without a world, or if the seed divides the
     questions differently from the run."""
     if world is None:
         return None

@@ -166,7 +166,7 @@ def _is_false(event: v.RunStarted | v.ExamOpened | v.ExamRejudged, given: CheckB
     the same   others     false: one package scores a reply in one way (the user's own scorer can be edited, and is
                           known by its file)
     another    the same   verdicts are compared; prompts and stand-ins' replies may have been made differently
-    another    others     its scorer may have been another: verdicts that differ are a doubt
+    another others its scorer may have been a different one: verdicts that differ are a doubt
     """
     is_ours = given.scorer[0] == "" and given.scorer[1] != ""
     return is_ours and event.package_sha256 == package_sha256() and scorer_of(event) != given.scorer

@@ -77,7 +77,7 @@ class Crafter:
         return play_actions(self.environment(question), reply)
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
-        """Play a prediction as an episode: a list of actions by name, or text with one on a line.
+        """Play a prediction as an episode: a list of actions by name, or text with one action per line.
 
         A list of the simulator's numbers is a published rollout: it begins at the simulator's own reset,
         without the Noop of the protocol. There is one way to count, so `strict` changes nothing.

@@ -2,8 +2,8 @@
 to.
 
 Twenty-seven types: one for each file of the fifteen tasks of 2024, the eight navigation files as one, and optionally
-three of the extension of 2025. The paper counts as many and does not list them. Six types have one answer throughout,
-so that a memory tagged with its type gives the answer away; `merged` is their type if they are merged.
+three of the extension of 2025. The paper gives the same number but does not list them. Six types have one answer
+throughout, so that a memory tagged with its type gives the answer away; `merged` is their type if they are merged.
 """
 
 from collections.abc import Mapping

@@ -189,8 +189,8 @@ def _told_apart(questions: Sequence[Question]) -> list[Question]:
 
 
 def _once(questions: Sequence[Question]) -> tuple[list[Question], tuple[Repeat, ...]]:
-    """Return each question once, and the repeats; if two splits share one, evolution gives way. Raises
-    `PrerequisiteError` for two answers to one question and for two questions with one id."""
+    """Return each question once, and the repeats; if two splits share a question, the one in evolution is the repeat.
+    Raises `PrerequisiteError` for two answers to one question and for two questions with one id."""
     first: dict[tuple[str, str], Question] = {}
     ids: dict[str, Question] = {}
     repeats, problems = list[Repeat](), list[str]()

@@ -49,8 +49,8 @@ def question_of(
     said = _text(row, found["split"]).casefold()
     if said and said not in _LEARNED | _EXAMINED:
         raise ValueError(
-            f"{found['split']}: {said!r:.40} is no split: give `train` to questions to learn from and `test` to those "
-            "that only exams ask, or leave it empty; if the column means something else, add --columns split="
+            f"{found['split']}: {said!r:.40} is not a split: give `train` to questions to learn from and `test` to "
+            "those that only exams ask, or leave it empty; if the column means something else, add --columns split="
         )
     by, subject = (_text(row, found[role]) for role in ("by", "subject"))
     if by and by == subject:

@@ -37,7 +37,10 @@ def effect(
         str, typer.Option("--type", metavar="TYPE", help="All memories of a task type together.")
     ] = "",
     top: Annotated[
-        int, typer.Option(min=1, max=MOST, help="How many memories, those that most questions saw first.")
+        int,
+        typer.Option(
+            min=1, max=MOST, help="How many memories to measure, starting with those that most questions saw."
+        ),
     ] = 20,
     yes: YesOption = False,
 ) -> None:

@@ -9,8 +9,8 @@ Rules
     - That takes ceil(log2(n)) prompts besides the ends, for n steps between prompts that differ. No search needs fewer,
       since an answer at best halves the range.
     - If the verdict flips more than once, one of the flips is found: of those between known verdicts the one with the
-      fewest prompts in between; otherwise an answer that two moments share could undo a halving, and a search that
-      is over could go on for an earlier flip. A search that ends at the earlier one's marker finds that.
+      fewest prompts in between; otherwise an answer that two moments share could undo a halving, and a finished search
+      could go on to an earlier flip. To find the earlier flip, end the search at its marker.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ def next_asked(row: Sequence[str], known: Mapping[str, bool]) -> int | None:
 
 
 def most_asked(row: Sequence[str], known: Mapping[str, bool]) -> int:
-    """Return the most prompts that have to be asked, besides the known ones."""
+    """Return how many prompts at most have to be asked, besides the known ones."""
     ends = {row[0], row[-1]} - known.keys()
     if ends:
         return len(ends) + _halvings(len(_open(row, 0, len(row) - 1)))

@@ -160,7 +160,7 @@ def is_close(exact: Fraction, printed: Fraction) -> bool:
 
 
 def to_text(value: Fraction) -> str:
-    """Integers without a point, others as decimals of at most six places."""
+    """Return an integer without a decimal point, and any other number as a decimal of at most six places."""
     if value.denominator == 1:
         return str(value.numerator)
     scaled = round(value * 10**6)

@@ -48,10 +48,10 @@ def doctor(
     """Check what a run needs from its tasks, from this machine and from its models.
 
     For tasks that you name: how a run would divide them, which column has which role, what is left out and why, and
-    what gives answers away. Packages, folder of runs and clock; for each model its key, endpoint, name and context, and
-    its replies to a run's first prompts, the learner's to three: is each whole, how long did the model think, is an
-    answer found in it, is it one of the labels or in the form that was asked for, and right? Exits with 4 if a run
-    could not start, or no answer came. evolve --dry-run tells what a run costs.
+    what gives answers away. For this machine: packages, folder of runs and clock. For each model: its key, endpoint,
+    name and context, and its replies to a run's first prompts (three of them for the learner). Is the reply whole, how
+    long did the model think, is there an answer in it, is that one of the labels or in the requested form, and is it
+    right? Exits with 4 if a run could not start, or no answer came. evolve --dry-run tells what a run costs.
     """
     from mage_es.engine.providers.doctor import diagnose
     from mage_es.engine.run.directory import clock
@@ -91,7 +91,8 @@ def _short(detail: str) -> str:
 
 
 def _division(tasks: DataReport) -> list[TextTable]:
-    """Return tables of what a run would make of columns and of tasks that repeat one another."""
+    """Return tables of how a run would read the columns, which tasks it would leave out, and which repeat one
+    another."""
     roles = [(row.role, row.column or f"none{f': {row.why}' if row.why else ''}") for row in tasks.columns]
     parts = [
         TextTable("Columns", ("role", "column"), roles),

@@ -27,8 +27,8 @@ def gain(
 ) -> None:
     """Print the live gain of a served run: sessions with memory against those that the coin held back.
 
-    The unit is the session. If either side has too few with a value, the table says how many are missing instead of an
-    interval.
+    The unit is the session. If too few sessions of either side have a value, the table says how many more are needed
+    instead of giving an interval.
     """
     from mage_es.engine.serving.gain import gain as gain_of
 
@@ -68,11 +68,11 @@ def _summary(report: GainReport) -> str:
 def _mishaps(report: GainReport) -> Iterator[str]:
     if report.bypassed:
         yield (
-            f"{report.bypassed} of {report.requests} requests were sent without memories, not ready in time: "
-            "a longer --retrieval-timeout or a faster embedder helps."
+            f"{report.bypassed} of {report.requests} requests were sent without memories, which were not ready in "
+            "time: a longer --retrieval-timeout or a faster embedder helps."
         )
     if report.cut:
-        yield f"{report.cut} of {report.requests} requests were cut off, as their process was killed."
+        yield f"{report.cut} of {report.requests} requests were cut off because their process was killed."
 
 
 def _number(value: float | None, *, sign: str = "") -> str:

@@ -32,14 +32,14 @@ def mcp(
     ] = "propose",
     run_id: Annotated[
         str | None,
-        typer.Option("--run-id", metavar="NAME", help="Run that records it. By default it is called RUN-served."),
+        typer.Option("--run-id", metavar="NAME", help="Run that records what the client does; by default RUN-served."),
     ] = None,
     min_similarity: Annotated[
         str,
         typer.Option(
             "--min-similarity",
             metavar="auto|COSINE",
-            help="Omit memories less similar than this: auto measures the limit on the run's own questions, 0 is off.",
+            help="Omit memories less similar than this: auto measures it on the run's own questions, 0 turns it off.",
         ),
     ] = "auto",
 ) -> None:
@@ -48,8 +48,8 @@ def mcp(
 
     The state is frozen. What the client does is recorded in a separate run, RUN-served, as `mage-es serve` does; with
     --learn off, or while another process is recording there, the client can only search, and nothing is written. What
-    it proposes is in use once `mage-es publish` has tried it. The client starts this command, and ends it by hanging
-    up.
+    it proposes comes into use once `mage-es publish` has tried it. The client starts this command, and ends it by
+    hanging up.
     """
     try:
         from mage_es.engine.serving.mcp import serve_stdio, shown_by, shown_now
@@ -73,7 +73,7 @@ def mcp(
                 say=out.say,
             )
         except RunLocked as error:
-            out.say(f"Only searches, of {found.id}: {error}")
+            out.say(f"The client can only search {found.id}: {error}")
         else:
             try:
                 out.say(f"Serving {found.id} at {at} to the client on stdin; {live.run.id} records it.")

@@ -53,7 +53,7 @@ def publish(
         raise type(stopped)(f"{stopped} {again}") from stopped
     out.report(report, table(report) if report.keys else _nothing(report))
     if any(each.verdict == "off" for each in report.keys):
-        out.say("The guard of this run is off: only the anchors that saw a proposal judged it, each by itself.")
+        out.say("The guard of this run is off: a proposal was judged only by the anchors that saw it.")
     if waiting := sum(each.waiting for each in report.keys):
         out.say(f"{'1 proposal waits' if waiting == 1 else f'{waiting} proposals wait'} for a person.")
     is_left = any(each.waiting or each.refused for each in report.keys)

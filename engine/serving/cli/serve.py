@@ -63,7 +63,8 @@ def _recorded(lost: int) -> str:
         return "Everything is"
     counted = "1 request went" if lost == 1 else f"{lost} requests went"
     return (
-        f"{counted} on without memories and without a record: too many came at once, or a fault was said. All else is"
+        f"{counted} on without memories and without a record: too many came at once, or a part failed, as reported. "
+        "Everything else is"
     )
 
 
@@ -88,7 +89,7 @@ def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:
 
 
 def _benefit(records: Sequence[Paired], stale: int) -> str:
-    """Return what each task type is served, one line for each."""
+    """Return a line for each task type: what it is served, and how the anchors did."""
     table = benefit(records, stale)
     if isinstance(table, str):
         return table

@@ -3,7 +3,7 @@
 Rules
     - A key speaks only about its own inferences (serving/live.py sees to that). So its weight is its share of the
       traffic: with feedback on others' it could sway the bandits for everyone.
-    - Feedback repeated under the same idempotency key counts once; another body is a conflict. A correction is new
+    - Feedback repeated under the same idempotency key counts once; a different body is a conflict. A correction is new
       feedback: for the same subject, metric and key the latest counts, in the log's order.
     - Bools and numbers move bandits, texts have no effect, a demonstration proposes a memory. Nothing is learned before
       it is published (rules/publishing.py).
@@ -125,7 +125,7 @@ def _demonstration(value: dict[str, Any], *, longest: int = MOST_ANSWER) -> str:
     for name, text in value.items():
         _require_text(name, text, MOST_TEXT if name == "reasoning" else longest)
     if not value.get("answer", "").strip():
-        raise UsageError('A demonstration has no answer: give "answer", the right one.')
+        raise UsageError('The demonstration has no answer: give the right one as "answer".')
     return msgspec.json.encode({name: text for name, text in value.items() if text}, order="sorted").decode()
 
 
@@ -137,7 +137,7 @@ def _require_text(name: str, text: object, longest: int) -> None:
     if any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in text):
         raise UsageError(f"{name} is not valid Unicode, or has a null character: send it as UTF-8.")
     if longest == MOST_NAME and not text.isprintable():
-        raise UsageError(f"{name} is {text!r:.80}: give a name without line breaks and control characters.")
+        raise UsageError(f"{name} is {text!r:.80}: give a name without line breaks or control characters.")
 
 
 def question_in(demonstration: str, known: str) -> str:
@@ -191,7 +191,8 @@ def unused_if_refused(drafts: Sequence[Draft]) -> list[Draft]:
 
 
 def _require_same_question(demonstration: str, known: str) -> None:
-    """Raise `UsageError` if a demonstration names another question than its inference's: its answer is for that."""
+    """Raise `UsageError` if a demonstration names a different question from its inference's, since it would answer that
+    one."""
     named = question_in(demonstration, "")
     one, other = (" ".join(text.casefold().split()) for text in (named, known))
     if not one or not other or one in other or other in one:  # one may be the other within a template
@@ -222,13 +223,13 @@ def _proposed(setting: Setting, state: State, command: GiveFeedback, event: Feed
     if not question.strip() or command.vector is None:
         return "The question is not known: its text was not recorded. Send it as `question` in the value."
     if len(question) > MOST_TEXT:
-        return f"The question has {len(question)} characters, and a memory's at most {MOST_TEXT}."
+        return f"The question has {len(question)} characters; a memory's may have at most {MOST_TEXT}."
     parts = {"reasoning": "", "wrong_answer": "", **msgspec.json.decode(event.text)}
     answer, reasoning = parts["answer"].strip(), parts["reasoning"].strip()
     if command.extracted and command.said.kind:  # an edited reply: the answer and what leads to it
         answer, reasoning = command.extracted, reasoning_of(answer, command.extracted, setting.answer_format)
     if len(answer) > MOST_ANSWER:
-        return f"The answer has {len(answer)} characters, and a memory's at most {MOST_ANSWER}."
+        return f"The answer has {len(answer)} characters; a memory's may have at most {MOST_ANSWER}."
     identity: dict[str, Any] = {
         "outcome": "failure_memory" if parts["wrong_answer"] else "success_memory",
         "kind": "specific" if parts["wrong_answer"] else "",

@@ -9,8 +9,9 @@ Rules
     - What the guard refuses is as if it had not been published: its memories go into quarantine permanently, and its
       rewards are taken back, to be tried again with the feedback of the next publish.
     - What passes the guard, but no anchor can judge (rules/trials.py), goes into quarantine until a person reviews it;
-      so does what a client in doubt proposes (engine/rules/doubt.py), its new cases included, with which no anchor is
-      asked. What is approved is brought back in an iteration of its own, so that no other memory makes it fail.
+      so does everything that a client in doubt proposes (engine/rules/doubt.py), including its new cases, which no
+      anchor is asked with. What is approved is brought back in an iteration of its own, so that no other memory makes
+      it fail.
 """
 
 from __future__ import annotations
@@ -210,8 +211,7 @@ def _rewards(setting: Setting, state: State, command: Publish) -> Iterator[v.Ban
         values = said.get(one.inference, []) + said.get(("", one.session), [])
         if not (values and may_reward(one)):
             continue
-        # Whole millionths, and the sum of them before the division: so that the order of feedback cannot change the
-        # mean.
+        # In whole millionths, summed before the division, so that the order of feedback cannot change the mean.
         reward = sum(values) // len(values)
         change = _Weight(reward, v.MICRO - reward).minus(before.get(one.inference, _Weight()))
         if any(change):

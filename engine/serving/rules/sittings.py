@@ -3,7 +3,7 @@
 Rules
     - The coin is a keyed hash of the session: the same session always falls on the same side, in any process, and a
       client that does not know the salt cannot pick a side by naming its session.
-    - The salt is in the log, so whoever has the log can toss every coin again.
+    - The salt is in the log, so anyone with the log can toss every coin again.
     - By intention to treat: the coin's side counts, even if there was nothing to insert. A session in which a client
       asked for `off` or `shadow`, or an agent searched, so that the coin had no effect, is on neither side.
 """

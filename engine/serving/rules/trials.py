@@ -78,18 +78,18 @@ def why_undecided(trials: Sequence[AnchorTrial], floor: float) -> str:
     judges = [trial for trial in shown if trial.similarity >= floor and (trial.was_right or trial.is_right)]
     if len(judges) < LEAST:
         return (
-            f"Of the {len(shown)} anchors that were asked with it {len(judges)} can judge it, and {LEAST} must: "
-            f"a cosine of {floor:.2f} or more, and a right answer with it or before."
+            f"Of the {len(shown)} anchors that were asked with it, {len(judges)} can judge it, and {LEAST} must: "
+            f"those with a cosine of {floor:.2f} or more, and a right answer with it or before."
         )
     lost = sum(trial.was_right and not trial.is_right for trial in shown)
     won = sum(trial.is_right and not trial.was_right for trial in shown)
     if lost > won:
-        return f"Of the {len(shown)} anchors that were asked with it {lost} turned wrong, and {won} right."
+        return f"Of the {len(shown)} anchors that were asked with it, {lost} turned wrong, and {won} right."
     return ""
 
 
 def nearest_of_others(memory: Memory, task_type: str, most: int) -> list[float]:
-    """Return for a sample of at most `most` memories of a task type's cases the cosine of the nearest of another
+    """Return the cosine of each of at most `most` cases of a task type, drawn as a sample, to the nearest of another
     question."""
     if not (drawn := sampled(memory, task_type, most)):
         return []

@@ -21,10 +21,10 @@ from mage_es.engine.rules.prompt import Quote, Section, worked
 from mage_es.engine.seams.benchmark import scored
 from mage_es.engine.study.baselines.trial import COT, BaselineTrial
 
-SAMPLES = 10  # votes of self-consistency; the paper's
-SAMPLING_TEMPERATURE = 0.7  # temperature of those samples; the paper's hyperparameter table
-ROUNDS = 2  # rounds of self-revision of Reflexion; the paper's
-SHOTS = 8  # worked examples of few-shot chain of thought; the paper's
+SAMPLES = 10  # votes of self-consistency, as in the paper
+SAMPLING_TEMPERATURE = 0.7  # temperature of these samples, from the paper's table of hyperparameters
+ROUNDS = 2  # rounds of self-revision in Reflexion, as in the paper
+SHOTS = 8  # worked examples of few-shot chain of thought, as in the paper
 
 _CRITIQUE, _REVISION = "reflect_v1", "revise_v1"
 

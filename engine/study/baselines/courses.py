@@ -51,7 +51,9 @@ def baseline_course(world: World, state: State, planned: QuestionPlanned) -> Cou
         return asked_by(trial, prepared, is_reasoned=view_of(world).is_reasoned)
     baseline = find_baseline(planned.routing_arm)  # a baseline's plan names the baseline as its routing arm
     if baseline is None:
-        raise LogError(f"There is no baseline {planned.routing_arm!r} here to ask {question.id} again.")
+        raise LogError(
+            f"The baseline {planned.routing_arm!r} is not installed here, so {question.id} cannot be asked again."
+        )
     if is_sequential(world.benchmark):
         context = playing(world, state, world.benchmark)
         return episode_of(context, planned, question, None, mode=baseline.plays_as or "")
@@ -60,7 +62,7 @@ def baseline_course(world: World, state: State, planned: QuestionPlanned) -> Cou
 
 
 def view_of(world: World) -> RunView:
-    """Return what a method may know about a run; it reasons if MAGE would."""
+    """Return what a method may know about a run; its answers are reasoned if MAGE's would be."""
     is_reasoned = world.setting.route == "cot"
     sees_gold, traits = world.setting.config.teacher_sees in ("answers", "solutions"), world.setting.traits
     return RunView(
@@ -76,7 +78,7 @@ def view_of(world: World) -> RunView:
 
 
 def learned(world: World, state: State, *, is_trial: bool) -> Preparing:
-    """Return a run's method as it was on a state, rebuilt from what it observed according to the log; with `is_trial`,
+    """Return a run's method as it was at a state, rebuilt from what it observed according to the log; with `is_trial`,
     return the trial that it was running."""
     begun = state.progress.baseline
     assert begun is not None
@@ -179,7 +181,7 @@ def _writing(world: World, about: str, request: Request) -> Ask:
 def writing(about: str, request: Request, *, has_guidance: bool) -> Ask:
     """Return the call of a writer: the guidance model, or else the learner."""
     tier: Tier = "guidance" if has_guidance else "execution"
-    if has_guidance:  # a tier whose thinking counts, as in all of its calls
+    if has_guidance:  # its thinking counts towards the limit, as in all of its calls
         request = msgspec.structs.replace(request, max_tokens=max(request.max_tokens, MAX_TOKENS))
     return Ask(about, request, agent="Writer", tier=tier, purpose=NOTES)
 

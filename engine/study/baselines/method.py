@@ -48,7 +48,7 @@ class PreparedTask(NamedTuple):
 
 
 class PromptTrial(NamedTuple):
-    """Evolution questions to ask together: by id, what comes with each."""
+    """Evolution questions to ask together; `prepared` is what is sent with each, by its id."""
 
     prepared: Mapping[str, PreparedTask]
 
@@ -108,11 +108,11 @@ class Method(Preparing, Protocol):
     """How many questions are answered in a block before it observes the first of them."""
 
     def observe(self, task: Question, reply: str, verdict: Verdict | None) -> Writing | None:
-        """Learn from an answer; `verdict` is None without one, `task.gold` "" if it may not be seen. One that writes
-        yields requests to the writer: the guidance model, or the learner if the run has none. Its class then sets
-        `is_writing`; otherwise the run has no guidance model. For an episode `reply` is the transcript; a class whose
-        cases can be shown in episodes sets `plays`, one that needs no model once it has a case `is_modelless`; one that
-        has less than its paper, or less than all it learned from, says so in `reduced`."""
+        """Learn from an answer; `verdict` is None if there is none, and `task.gold` is "" if it may not be seen. For an
+        episode, `reply` is the transcript. A method that writes yields requests to the writer: the guidance model, or
+        the learner if the run has none. Its class then sets `is_writing`; otherwise the run has no guidance model. A
+        class sets `plays` if its cases can be shown in episodes, and `is_modelless` if it needs no model once it has a
+        case. `reduced` says how it is reduced, compared with its paper or with all that it learned from."""
 
 
 @runtime_checkable

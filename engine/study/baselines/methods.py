@@ -11,7 +11,8 @@ Rules
       own if right. If answers are reasoned it shows the learner's own right reasoning, or a worked solution.
     - Cases are compared by the cosines of the run's embedder. A question is never among its own cases, by id or text.
     - A case of an episode is the transcript of a right one, quoted in the prompt of every step. For open-ended
-      episodes, which are never simply right, it is that of one that got at least as far as half of those before it.
+      episodes, which are never simply right, it is the transcript of one that got at least as far as half of those
+      before it.
     - A prompt that does not fit the model's context loses its first cases.
 """
 

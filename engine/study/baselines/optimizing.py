@@ -1,4 +1,4 @@
-"""Reflective prompt evolution by the package `gepa` itself (GEPA, arXiv 2507.19457, section 3), of one instruction.
+"""Reflective prompt evolution of one instruction, by the package `gepa` itself (GEPA, arXiv 2507.19457, section 3).
 
 The instruction takes the place of the benchmark's words for its task; how an answer ends, extraction and scorer stay
 those of all methods. Half of the questions are for reflection, three at a time; the other half serve to choose among
@@ -36,7 +36,8 @@ INSTALL = "python -m pip install 'mage-es[gepa]'"
 INSTRUCTION, PLAIN = "instruction", "Answer the question."
 """The name of the component, and the instruction of a benchmark without one."""
 _MOST_TOKENS = 512
-"""The limit of an instruction that the learner itself writes, since a small model writes on until it is cut."""
+"""The limit, in tokens, of an instruction that the learner itself writes: a small model keeps writing until it is cut
+off."""
 _ASKED, _REPLIED = 4000, 2000
 
 
@@ -112,8 +113,8 @@ class InstructionAdapter:
     """How the package evaluates an instruction, and what a reflection is shown (`gepa.GEPAAdapter`).
 
     `ask` asks questions with an instruction and returns each outcome by the question's id; `write` returns what the
-    writer writes about the questions with some ids, "" if that was lost. `corrections` are what is known of how to
-    answer questions, by their ids.
+    writer writes about the questions with some ids, "" if that was lost. `corrections` say, by a question's id, how it
+    should have been answered.
     """
 
     propose_new_texts = None

@@ -21,8 +21,8 @@ from mage_es.engine.seams.search import Page
 from mage_es.engine.study.baselines.trial import BaselineTrial
 from mage_es.events.vocabulary import SearchAnswered
 
-STEPS = 7  # most steps; the original's
-SENTENCES = 5  # sentences of a page that a search shows; the original's
+STEPS = 7  # most steps, as in the original
+SENTENCES = 5  # sentences of a page that a search shows, as in the original
 
 _STEP, _ACTION = "react_v1", "react_action_v1"
 _STEP_FORM = re.compile(r"\s*(?:Thought(?: \d+)?:)?(.*?)\n\s*Action(?: \d+)?:(.+)", re.DOTALL | re.IGNORECASE)

@@ -25,7 +25,7 @@ from mage_es.engine.study.baselines.answering import SHOTS
 from mage_es.engine.study.baselines.react import trajectory
 from mage_es.engine.study.baselines.trial import Shot
 
-REACT_SHOTS = 6  # trajectories in ReAct's prompt; the original's
+REACT_SHOTS = 6  # trajectories in ReAct's prompt, as in the original
 _HASH = re.compile(r"[0-9a-f]{16}")
 
 

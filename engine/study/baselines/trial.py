@@ -95,7 +95,7 @@ def asked_by(trial: BaselineTrial, prepared: PreparedTask, *, is_reasoned: bool)
         return Finish(prepared.reply)
     notes = prepared.notes
     if prepared.first is not None:
-        # The sources of its quotations are the JSON as a whole, not a place in it.
+        # Its quotations come from the JSON as a whole, not from a place in it.
         spans = tuple(Span(offset=0, length=0, source=f"case/{name}") for name in prepared.drawn_from)
         ask = Ask(call_of(trial.question.id, 1), prepared.first, spans)
         called = yield from reply_to(ask, most=prepared.first.max_tokens)

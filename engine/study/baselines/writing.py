@@ -33,7 +33,8 @@ MOST_TOKENS: Mapping[str, int] = {
     "playbook_update_v1": 128,
     "insight_votes_v1": 192,
 }
-"""The limit, by template, of a text that the learner itself writes, since a small model writes on until it is cut."""
+"""The limit, by template, in tokens, of a text that the learner itself writes: a small model keeps writing until it is
+cut off."""
 _ASKED, _REPLIED = 4000, 2000
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
 _ID = re.compile(r"\bb(\d+)\b")

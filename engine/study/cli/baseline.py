@@ -72,7 +72,7 @@ def baseline(
         typer.Argument(
             metavar="BASELINE",
             help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion, reflexion_oracle; or a method that "
-            f"learns: {LEARNING}, or a plug-in's.",
+            f"learns: {LEARNING}, or one from a plug-in.",
         ),
     ],
     benchmark: BenchmarkArgument = None,

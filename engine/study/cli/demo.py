@@ -5,8 +5,8 @@ Rules
       nearest cases would answer without the model, and nothing would show what the model itself gained. Those cases
       alone are a row of the table.
     - It is a ring like that of `try`, with an exam in which the answers of its memories are exchanged: what is left
-      then is no gain by which answer comes with which question. (Memories of other questions, `shuffled`, can mislead,
-      and fall below chance.) The same command continues where it stopped.
+      then does not come from which answer belongs to which question. (Memories of other questions, `shuffled`, can
+      mislead, and fall below chance.) The same command continues where it stopped.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def demo(
         typer.Option(
             "--learner",
             metavar="MODEL",
-            help="Language model to learn in place of the rule-based solver, such as llamacpp/smollm2.",
+            help="Language model that learns in place of the rule-based solver, such as llamacpp/smollm2.",
             show_default=False,
         ),
     ] = None,
@@ -100,7 +100,7 @@ def demo(
 
     A language model (--learner) learns private rules instead, from 60 questions, and is examined on 24 others: alone,
     with what it learned, with its memories' answers exchanged, and against plain nearest cases. The same command
-    continues it.
+    continues where it stopped.
     """
     if learner:
         _teach(learner, settings, out)

@@ -53,7 +53,7 @@ def matrix(
         bool, typer.Option("--dry-run", help="Only list the cells, their state, and the calls they need.")
     ] = False,
 ) -> None:
-    """Run a matrix: every benchmark, learner, teacher, variant and seed of a file, each with its exams.
+    """Run a matrix: every combination of benchmark, learner, teacher, variant and seed in a file, each with its exams.
 
     Each cell has one run directory with a fixed name, so the same command continues where it stopped and leaves
     finished cells alone. A failed cell does not stop the others; the exit code is then 1. Several processes may work on
@@ -186,7 +186,8 @@ def _foretell(out: Output, wanted: Sequence[tuple[MatrixCell, Job]], settings: S
 
 
 def _forecast(config: Config, settings: Settings, *, exams: int) -> tuple[float, float, float]:
-    """Return how many execution calls (exams included) and guidance calls a run will make, and their dollars."""
+    """Return how many execution calls (exams included) and guidance calls a run will make, and what they will cost in
+    dollars."""
     prices = settings.prices()
     found = verb("estimate")(config, data_dir=settings.data_dir, workers=settings.workers, prices=prices)
     calls: dict[str, float] = {tier.tier: tier.calls.expected for tier in found.tiers}

@@ -42,14 +42,13 @@ def report(
     ] = "text",
     to: Annotated[Path | None, typer.Option("--to", help="Folder to write to, one file per table.")] = None,
     figures: Annotated[
-        bool, typer.Option("--figures", help="Also write the figures there, as SVG, PNG and PDF.")
+        bool, typer.Option("--figures", help="Also write the figures to that folder, as SVG, PNG and PDF.")
     ] = False,
 ) -> None:
     """Report on runs: every table of the paper, from their logs and those of their exams.
 
-    It begins with a few lines in plain words. Means over seeds with deviation and n; differences are paired by seed or,
-    with one seed, by question. A dash is a cell without data.
-    Tables: main, extension, sequential, cost,
+    It begins with a few lines in plain words. Numbers are means over seeds, with deviation and n; differences are
+    paired by seed or, with one seed, by question. A dash means no data. Tables: main, extension, sequential, cost,
     ablation, ablation-sequential, settings, calls, hotpotqa, metrics, judging, growth, matrix, variance, latency,
     cascade, bundles, recovery.
     """

@@ -27,7 +27,7 @@ ALL = "zero_shot,nearest_label,knn,full_history,mage"
 
 OPTIONS = ("preset", *CONFIG, "workers", "max_connections", "guidance_batch", "sign", "runs_dir", "data_dir", *SPENDING)
 NameOption = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="Prefix of the runs' names. [default: made up]")
+    str | None, typer.Option("--name", metavar="NAME", help="Prefix of the runs' names. [default: ring-BENCHMARK]")
 ]
 
 
@@ -38,7 +38,7 @@ def ring(
     settings: Settings,
     out: Output,
     methods: Annotated[
-        str, typer.Option("--methods", metavar="NAME,...", help=f"{LEARNING}, mage, a baseline, or a plug-in's.")
+        str, typer.Option("--methods", metavar="NAME,...", help=f"{LEARNING}, mage, a baseline, or a plug-in.")
     ] = ALL,
     seeds: Annotated[
         int, typer.Option("--seeds", min=1, max=1000, help="Number of seeds: --seed and those after it.")
@@ -110,7 +110,7 @@ def difference_line(difference: RingDifference) -> str:
 
 
 def by_seed_table(report: RingReport) -> list[TextTable]:
-    """Return the table of the intervals over seeds, [] for a ring of too few."""
+    """Return the table of the intervals over seeds, [] if there are too few seeds."""
     rows = [(row.method, *(_over_seeds(row, other) for other in ("knn", "zero_shot"))) for row in report.rows]
     if not any(each.by_seed for row in report.rows for each in row.differences):
         return []
@@ -125,12 +125,12 @@ def _over_seeds(row: RingRow, other: str) -> str:
 
 def by_seed_line(difference: RingDifference) -> str:
     if (spread := difference.by_seed) is None:
-        return f"{difference.points:+.1f} in each"
+        return f"{difference.points:+.1f} in every seed"
     return f"{difference.points:+.1f} ({spread.low:+.1f} to {spread.high:+.1f}, p {spread.p:.2g})"
 
 
 def conditions(report: RingReport) -> list[TextTable]:
-    """Return the table of who wrote for a method and what it had less of, [] if that holds for none."""
+    """Return the table of who wrote for each method and how it was reduced, [] if neither applies to any."""
     rows = [(row.method, _writer(report, row), "; ".join(_less(report, row))) for row in report.rows]
     rows = [row for row in rows if any(row[1:])]
     return [TextTable("How each learned", ("method", "who wrote for it", "reduced"), rows)] if rows else []
@@ -150,7 +150,7 @@ def _less(report: RingReport, row: RingRow) -> Iterator[str]:
 
 
 def _budget(report: RingReport) -> Iterator[str]:
-    """Yield by how much learning was beyond the budget."""
+    """Yield how far learning went over the budget, if there was one."""
     if most := report.budget_tokens:
         over = [
             f"{row.method} by {row.over_budget:,} ({row.over_budget / most:.0%})"
@@ -158,13 +158,13 @@ def _budget(report: RingReport) -> Iterator[str]:
             if row.over_budget
         ]
         yield (
-            f"A method looks at --budget-tokens {most:,} after each block of questions, mage after each iteration. "
-            f"Beyond it, in the seed with most: {', '.join(over) or 'none'}."
+            f"A method checks --budget-tokens {most:,} after each block of questions, mage after each iteration. "
+            f"Over the budget, in the worst seed: {', '.join(over) or 'none'}."
         )
 
 
 def undecided(report: RingReport) -> Iterator[str]:
-    """Yield of which methods some answers are neither right nor wrong."""
+    """Yield how many answers of each method are neither right nor wrong, if any are."""
     if some := [f"{row.undecided} of {row.method}" for row in report.rows if row.undecided]:
         yield f"Answers that neither a rule nor a judge could decide are in no count: {', '.join(some)}."
 
@@ -172,17 +172,17 @@ def undecided(report: RingReport) -> Iterator[str]:
 def notes(report: RingReport) -> Iterator[str]:
     seeds = f"seeds {report.seeds[0]} to {report.seeds[-1]}" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
     yield (
-        f"Each had {report.learned} questions to learn from, MAGE its anchors among them, {seeds}; tokens in and out "
-        "are means of a held-out question, those of learning and guidance sums. Differences are paired, their test is "
-        "the exact sign test."
+        f"Each had {report.learned} questions to learn from, which include MAGE's anchors; {seeds}. Tokens in and out "
+        "are means per held-out question, those of learning and guidance are sums. Differences are paired, and p is "
+        "from the exact sign test."
     )
     yield from _budget(report)
     yield from undecided(report)
     if len(report.seeds) > 1:
         yield (
-            "The first table pools the answers of all seeds, as if each were independent. Those of one seed share what "
-            "was learned for it, so its intervals are of these answers: another seed may differ by more. How much more "
-            "the intervals by seed say, which there are from five seeds on."
+            "The first table pools the answers of all seeds as if they were independent. Those of one seed share what "
+            "was learned for it, so the intervals hold for these answers only: another seed may differ by more. The "
+            "intervals by seed show by how much; they need at least five seeds."
         )
     if any(row.lost for row in report.rows):
         yield "mage lost: it is significantly worse than knn here."

@@ -39,7 +39,8 @@ def tryout(
     settings: Settings,
     out: Output,
     questions: Annotated[
-        int, typer.Option("--questions", min=1, max=MOST, help="Most held-out questions to ask each method.")
+        int,
+        typer.Option("--questions", min=1, max=MOST, help="Most held-out questions that each method is asked."),
     ] = 60,
     learn_from: LearnFromOption = None,
     name: NameOption = None,
@@ -48,8 +49,8 @@ def tryout(
 
     Unless --form names one, a trial of at most 30 calls chooses how prompts show cases.
 
-    What is better than nothing is asked once more with the answers of the memories exchanged: only what is better than
-    that, too, is called a gain.
+    If what was learned does better than nothing, the questions are asked once more with the answers of the memories
+    exchanged. It counts as a gain only if it does better than that, too.
 
     Stop it at any time: every answer is kept, and the same command continues.
     """
@@ -104,10 +105,10 @@ def _of(row: RingRow) -> str:
 
 
 def _unread(report: TryoutReport) -> Iterator[str]:
-    """Yield what made wrong answers of the model alone, if that was not what it said."""
+    """Yield what was wrong with replies of the model alone, other than what they said."""
     if report.unread:
         each = ", ".join(f"{count} {kind}" for kind, count in report.unread.items())
-        yield f"Of the replies of the model alone, {each}: its start may be too low; `mage-es doctor` says what helps."
+        yield f"Failed replies of the model alone: {each}. Its start may be too low; `mage-es doctor` says what helps."
 
 
 def _recalled(report: TryoutReport, of: int) -> Iterator[str]:
@@ -116,16 +117,16 @@ def _recalled(report: TryoutReport, of: int) -> Iterator[str]:
         return
     yield (
         f"MAGE recalled {report.recalled} of {of} from its nearest cases, without a call, {report.recalled_right} of "
-        "them rightly; `serve` always asks the model."
+        "them correctly; `serve` always asks the model."
     )
     by_model = report.by_model
     if by_model.asked:
         yield (
             f"Of {by_model.asked} others, which were put to the model, it got {by_model.right} right after learning, "
-            f"{by_model.alone} alone."
+            f"and {by_model.alone} alone."
         )
     if not report.is_models:
-        yield "That the model itself gains is not shown: --no-recall, with another --name, puts all questions to it."
+        yield "This does not show that the model itself gains: --no-recall, with another --name, asks it everything."
 
 
 def _taught(report: TryoutReport, of: int) -> Iterator[str]:
@@ -137,7 +138,7 @@ def _taught(report: TryoutReport, of: int) -> Iterator[str]:
         }[report.shown]
         return
     if report.data.leaks:
-        yield "That measures no memory: what is beside the text gives answers away."
+        yield "That does not measure the memory: something other than the text gives answers away."
     elif report.is_gain:
         yield "That is a gain." if report.is_models else "That is a gain of the look-up."
     else:

@@ -1,4 +1,4 @@
-"""A matrix file, and its cells: one for each benchmark, learner, teacher, variant and seed.
+"""A matrix file, and its cells: one for each combination of benchmark, learner, teacher, variant and seed.
 
 Rules
     - A cell's name is unique among all cells that the file could ever have, so that it never changes.
@@ -24,8 +24,8 @@ _PARTS = ("benchmark", "learner", "teacher", "variant", "seed")
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A matrix file. `settings` apply to every run; `benchmark` and `variants` add to them by name. Of settings,
-    benchmark and variant, the later wins.
+    """A matrix file. `settings` apply to every run; `benchmark` and `variants` add to them by name. A variant's
+    settings win over a benchmark's, and those over `settings`.
     """
 
     benchmarks: Names

@@ -1,4 +1,4 @@
-"""Work on the cells of a matrix, several at a time: start or resume its run, then run the missing exams, as commands.
+"""Work on the cells of a matrix, several at a time: start or resume each cell's run, then run its missing exams.
 
 Rules
     - What is left to do is read from the cell's folder every time, so any process can leave or resume a cell at any
@@ -146,7 +146,7 @@ def work(job: Job, desk: Desk) -> CellOutcome:
         try:
             lock = _lock(job, desk)
         except BlockingIOError:
-            return CellOutcome(job.name, "taken", problem="another process works on it", command=again)
+            return CellOutcome(job.name, "taken", problem="another process is working on it", command=again)
         try:
             problem = _steps(job, desk)
         finally:
@@ -198,7 +198,7 @@ def _is_free(job: Job, desk: Desk) -> bool:
     lock, is_told = Layout(run.log_path).lock, False
     while _is_locked(lock):
         if not is_told:
-            desk.say(f"{job.name}: a process that was started earlier is still working on it; waiting for its end")
+            desk.say(f"{job.name}: a process that was started earlier is still working on it; waiting for it to end")
         is_told = True
         if desk.asked():
             return False

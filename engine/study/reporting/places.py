@@ -25,7 +25,7 @@ PARTS: Mapping[str, object] = {
     **dict.fromkeys(("prompt_refinement", "skill_splitting", "retrieval_recipes", "bandits"), False),
     "guard": "off",
 }
-"""The switches of the system's parts, each with its value without the part."""
+"""The settings that switch the system's parts, each with the value that turns its part off."""
 WITHOUT: Mapping[str, str] = {field: f"no {field.replace('_', ' ')}" for field in PARTS}
 """What a system without a part is called."""
 CASCADE: Mapping[str, str] = {
@@ -118,7 +118,8 @@ def placements(runs: Sequence[RecordedRun]) -> dict[RecordedRun, Placement]:
 
 def _placed(runs: Sequence[RecordedRun], names: Mapping[str, str]) -> Iterator[tuple[RecordedRun, Placement]]:
     systems, settings = [run for run in runs if not run.baseline], {run: values(run) for run in runs}
-    # A part that is off by default deserves mention only beside a run that has it; no guard in any run is a setting.
+    # A part that is off by default deserves mention only beside a run that has it. If no run has a guard, that is a
+    # setting.
     configs = [run.config for run in systems]
     is_unguarded = all(config.guard == PARTS["guard"] for config in configs)
     known = [*configs, Config(benchmark=runs[0].begun.benchmark)]

@@ -1,4 +1,4 @@
-"""What reports need of one run and of its exams, read from their logs once, as polars frames.
+"""What reports need from one run and its exams, read from their logs once, as polars frames.
 
 Nothing here is computed beyond what a log says: answers with their verdicts, calls with their latencies, episodes,
 choices of arms, and the graph and the slots as they were when each iteration was closed.
@@ -85,9 +85,9 @@ class RecordedRun:
         return LogReader(self.run.exams_path / exam.name / "log") if exam.name else self.reader
 
     def counting(self, state: ExamState) -> exams.RecordedExam | None:
-        """Return the first complete exam on a state of the first size that any has, of sizes that were registered or of
-        everything held out; else the first of the largest. Never the newest, so that an exam cannot be repeated until
-        the result pleases."""
+        """Return the exam on a state that counts: the first complete one with a size that was registered or, failing
+        that, with all held-out questions; else the first of the largest size. It is never chosen for being the newest,
+        so that an exam cannot be repeated until the result pleases."""
         whole = [exam for exam in self.taken_of(state) if exam.closed]
         wanted = (*(event.questions for event in self.reader.of(v.RunRegistered)), self.taken.get("held_out", 0))
         fitting = (exam for size in wanted for exam in whole if len(exam.questions) == size)
@@ -104,12 +104,12 @@ class RecordedRun:
         return [exam for exam in self.exams if exams.is_own(exam, learner) and since <= exam.head_seq < before]
 
     def anchors(self, score: str) -> pl.DataFrame:
-        """Return the mean of `score` at each iteration, in percent, over the anchors that it measured; one that would
-        have seen the same keeps its score."""
+        """Return the mean of `score` at each iteration, in percent, over the anchors measured in it; an anchor that
+        would have been shown the same keeps its score."""
         kept = [(k, name) for k, names in unmeasured(self.reader).items() for name in names]
         older = pl.DataFrame(kept, {"iteration": pl.Int64, "question_id": pl.String}, orient="row")
         asked = self.answers.filter(purpose="anchor").select("iteration", value=pl.col(score).cast(pl.Float64))
-        # No episode has a prompt that is known to be the same, so what is carried is right or wrong.
+        # An episode is never known to have the same prompt, so what is carried over is simply right or wrong.
         same = self._carried.join(older, on=older.columns, how="anti")
         means = (
             pl.concat([asked, same.select("iteration", value=pl.col("correct").cast(pl.Float64))])

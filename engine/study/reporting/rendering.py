@@ -64,7 +64,7 @@ def notes_of(table: StudyTable) -> list[str]:
         across = " to ".join(map(str, sorted({min(pairs), max(pairs)})))
         notes.append(f"[ , ]: 95 % interval ({method}, n = {across}).")
     if any(cell.unit == "points" and cell.interval is None and cell.n > 1 for cell in table.cells):
-        notes.append("A difference without an interval is one of means: without common seeds, or over benchmarks.")
+        notes.append("A difference without an interval is one of means: no common seeds, or several benchmarks.")
     return notes
 
 

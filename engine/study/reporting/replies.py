@@ -1,4 +1,4 @@
-"""The recorded replies of exams, and the official metrics of these."""
+"""The recorded replies of exams, and their official metrics."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ def measured(run: RecordedRun, exam: RecordedExam, data_dir: Path | None) -> Map
         raise UsageError(f"this copy of {run.run.id} was made without its gold answers.")
     measures = measures_of(benchmark)
     if isinstance(measures, ByVerdict):
-        raise UsageError("it has no metrics but the verdict.")
+        raise UsageError("it has no metrics besides the verdict.")
     questions = {q.id: q for split in SPLITS for q in benchmark.questions(split)}
     replies = sorted(_scored(run, exam, benchmark, questions).items())
     known = [(questions[name], Prediction(name, value)) for name, value in replies if name in questions]
@@ -46,7 +46,7 @@ def replies_of(run: RecordedRun, exam: RecordedExam) -> Mapping[str, object]:
 def _scored(
     run: RecordedRun, exam: RecordedExam, benchmark: Benchmark, questions: Mapping[str, Question]
 ) -> Mapping[str, object]:
-    """Return the reply that was scored for each question of an exam: after a vote, the winner and not the last one.
+    """Return the reply that was scored for each question of an exam: after a vote, the winner rather than the last one.
 
     If the answer comes from no single reply (ReAct finishes with an action), it is the answer itself, "" for none.
     """

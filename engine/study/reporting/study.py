@@ -38,7 +38,7 @@ class Study:
         for run in runs:
             seeds = self._at.setdefault(self.placed[run], {})
             if older := seeds.get(run.begun.seed):
-                why = f"{run.run.id} is in its place, with the same seed, and is newer."
+                why = f"{run.run.id} has the same place and seed, and is newer."
                 self.notes.append(f"{older.run.id} is left out: {why}")
             seeds[run.begun.seed] = run
         self.places = sorted(self._at, key=lambda place: place.order)

@@ -39,9 +39,9 @@ FEW_SHOT = "few_shot_cot"
 """The baseline whose column has the number of its examples in a note."""
 EXTENSION = ("gsm8k", "finqa", "medqa")
 PUBLISHED = {"gsm8k": "84.5 (8-shot, Meta)", "finqa": "60.87 (Fino1, SFT)", "medqa": "74 (Medprompt)"}
-"""What that table quotes from elsewhere; none of it was measured here."""
+"""What the table `extension` quotes from elsewhere; none of it was measured here."""
 PLAIN = "zero_shot_cot"
-"""The only baseline of that table."""
+"""The only baseline in the table `extension`."""
 PLAYED_ELSEWHERE = {
     "webshop": (
         ("RetroAgent (in-context, Qwen-7B reference)", "87.6", "78.9"),
@@ -67,7 +67,8 @@ def tables(study: Study, names: Sequence[str] = ()) -> list[StudyTable]:
 
 
 def table(lines_of: Callable[[Study], Lines]) -> Callable[[Study], StudyTable]:
-    """Make one of `TABLES` of a function that yields its lines, under its name, with words of tables.toml."""
+    """Add to `TABLES` the table whose lines a function yields, under the function's name, with the words of
+    tables.toml."""
     name = lines_of.__name__.replace("_", "-")
 
     @wraps(lines_of)
@@ -147,10 +148,10 @@ def _against_baselines(
             sees.setdefault(run.config.teacher_sees, set()).add(place.benchmark)
     if sees:
         views = "; ".join(f"{seen} ({', '.join(sorted(names))})" for seen, names in sorted(sees.items()))
-        yield f"What the teacher saw beside replies and verdicts: {views}."
+        yield f"What the teacher saw besides replies and verdicts: {views}."
     yield from _shots(study, full)
     yield from shortfalls(study, [*full, *(place.baseline(name) for place in full for name in names)])
-    yield "`before` is an exam on the state before the first iteration: the ontology, and no experience."
+    yield "`before` is an exam on the state before the first iteration: the ontology, without experience."
 
 
 def _shots(study: Study, places: Iterable[Placement]) -> Iterator[str]:
@@ -222,7 +223,7 @@ def cost(study: Study) -> Lines:
     amounts["usd"] = pl.when(pl.col("usd").null_count() == 0).then(pl.col("usd").sum())
     summed = study.booked.group_by("part", "benchmark", "log", "tier", maintain_order=True).agg(**amounts)
     logs = summed.pivot("tier", index=["part", "benchmark", "log"], values=list(amounts))
-    # Most embedders are not a server's, and have no calls.
+    # Most embedders are no servers, and have no calls.
     tiers = [*TIER_NAMES, "embedder"] if logs["calls_embedder"].sum() else TIER_NAMES
     heads = [f"{group}: {tier}" for group in ("calls", "thousand tokens", "dollars") for tier in tiers]
     yield "Runs", "n", "Guidance share", "range", *heads
@@ -241,12 +242,12 @@ def cost(study: Study) -> Lines:
             f"{min(shares):.1f} to {max(shares):.1f}",
             *(_amount(here[f"{what}_{tier}"], is_sum=name in sums) for what in amounts for tier in tiers),
         )
-    yield "Attempts that brought no reply are no calls here. Tokens are those of prompts and replies together."
+    yield "Attempts without a reply do not count as calls here. Tokens are those of prompts and replies together."
     learning = study.booked.filter(pl.col("part") != "baseline", pl.col("usd").is_null())
     if unpriced := ", ".join(learning["model"].unique().sort()):
         yield f"No price is known for {unpriced}: give one with --prices FILE."
     if broken := ", ".join(run.run.id for run in study.learning if not run.finished):
-        yield f"Not finished, and counted as far as they are: {broken}."
+        yield f"Unfinished, and counted as far as they got: {broken}."
 
 
 def _amount(values: pl.Series, *, is_sum: bool) -> Cell | None:
@@ -276,7 +277,8 @@ def ablation_sequential(study: Study) -> Lines:
 
 
 def _switched_off(study: Study, measures: Mapping[Measure, str]) -> Lines:
-    """Yield the pairs by measures, each with what its columns begin with; environments are measured by score."""
+    """Yield the pairs by measures, each given with the beginning of its columns' names; environments are measured by
+    score."""
     sides = ("full", "without", "difference")
     yield "Benchmark", "Part switched off", *(f"{kind}{side}" for kind in measures.values() for side in sides)
     full = [place for place in study.full() if study.is_sequential(place.benchmark) == ("score" in measures)]
@@ -310,8 +312,8 @@ def _pair(study: Study, full: Placement, other: Placement, measure: Measure) -> 
 
 @table
 def settings(study: Study) -> Lines:
-    """Yield the paper's value of each setting beside the actual one: questions taken, iterations closed, a floor as it
-    was measured. If the configured value differs, both are shown; values of several runs are a range."""
+    """Yield the paper's value of each setting beside the actual one: the questions taken, the iterations closed. If the
+    configured value differs, both are shown; values of several runs are given as a range."""
     yield "Setting", "Paper", "These runs", ""
     configs = {run: msgspec.json.decode(canonical(run.config)) for run in study.learning}
     for name, wanted in PAPER.items() if configs else ():
@@ -417,12 +419,12 @@ def judging(study: Study) -> Lines:
                 *shares, kappas = zip(*map(agreement, answers), strict=True)
                 size = cell_of(map(len, answers), "count")
                 yield benchmark, where, size, *map(cell_of, shares), cell_of(kappas, "value")
-    yield "The rule first: a judge is asked what it leaves undecided, near misses and cross-checked wrong ones."
+    yield "The rule decides first; a judge is asked about undecided answers, near misses and wrong ones to cross-check."
 
 
 def agreement(answers: pl.DataFrame) -> tuple[float, ...]:
-    """Return how many answers, in percent, the rule and a judge decided, are right, are strictly right, and are right
-    by both or by neither; last Cohen's kappa of the strict rule and the verdict."""
+    """Return which share of the answers, in percent, the rule decided, a judge decided, is right, is strictly right,
+    and is right by both or by neither; and last Cohen's kappa of the strict rule and the verdict."""
     correct, strict, rule = answers["correct"], answers["strict"], answers["judge"] == RULE
     percents = (100 * int(kind.sum()) / len(answers) for kind in (rule, ~rule, correct, strict, correct == strict))
     return *percents, kappa(list(zip(correct, strict, strict=True)))
@@ -496,8 +498,8 @@ def latency(study: Study) -> Lines:
 
 @table
 def cascade(study: Study) -> Lines:
-    """Yield base retrieval (no part of the cascade), some parts if there are such runs, and A to D. Only if runs have
-    all of these, as with the preset `paper`.
+    """Yield base retrieval (no part of the cascade), some of its parts if there are such runs, and A to D. Rows only
+    for systems that have all parts, as with the preset `paper`.
 
     [tables, cascade]
     """

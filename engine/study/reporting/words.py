@@ -23,7 +23,7 @@ def in_words(study: Study) -> list[str]:
     room = MOST - 3
     if len(results) > room:
         results[room - 1 :] = [f"... and {len(results) - room + 1} more, in the tables below."]
-    # From several exams of a state one could have been picked.
+    # With several exams of a state, the best could have been picked.
     before, after = (sum(len(run.taken_of(state)) for run in learning) for state in get_args(ExamState))
     used = list[str]()
     for tier in get_args(Tier):
@@ -52,7 +52,7 @@ def _result(study: Study, place: Placement) -> str:
     without = f" ({recalled} of {asked} recalled, without a call)" if recalled else ""
     now = f"{after.mean:.0f} % {share} after learning, on questions it never saw{without}"
     if before is None:
-        return f"{name}: {now}; how many before is not known."
+        return f"{name}: {now}; the share before is not known."
     rival = study.over_strongest(place)
     ahead = f"; {_points(rival)} over the strongest baseline" if rival else ""
     return f"{name}: {before.mean:.0f} % -> {now} ({_points(study.over_start(place, measure))}){ahead}."

@@ -47,7 +47,7 @@ def show(
     ] = None,
     exam: Annotated[
         int | None,
-        typer.Option("--exam", metavar="N", min=1, max=MOST, help="Exam in which it was asked, by its number."),
+        typer.Option("--exam", metavar="N", min=1, max=MOST, help="Number of the exam in which it was asked."),
     ] = None,
 ) -> None:
     """Show a question as a run or an exam asked it, or an inference as it was served: memories, exact text, outcome.

@@ -59,7 +59,7 @@ def view(
         typer.Option("--keys", metavar="FILE", help="File of keys, as for serve; those with `views = true` let in."),
     ] = None,
     host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at; other machines need --keys.")
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on; other machines need --keys.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0: any free one.")] = 0,
     link: Annotated[
@@ -72,8 +72,9 @@ def view(
 
     Serves this machine alone, until Ctrl-C, and writes nothing. A run still being written is read again when its page
     is loaded. Addresses work until the server ends: to share a page, write it with --to. A team uses --keys: members
-    have a key in the file, guests a link to one run that expires. All runs of a bucket are restored, again when the
-    page of runs is loaded, into --runs-dir if it is given here, else into a folder that is deleted at the end.
+    have a key in the file, and guests get a link to one run, which expires. All runs of a bucket are restored, and
+    again whenever the page of runs is loaded: into --runs-dir if it is given here, otherwise into a folder that is
+    deleted at the end.
     """
     from mage_es.engine.run.directory import list_runs
     from mage_es.engine.served.tenants import is_local
@@ -159,7 +160,7 @@ def _print_link(
 
     found = _SPAN.fullmatch(span)
     if found is None:
-        raise UsageError(f"--link {span!r} is no span of time: give minutes, hours or days, such as 30m, 12h or 7d.")
+        raise UsageError(f"--link {span!r} is not a span of time: give minutes, hours or days, such as 30m, 12h or 7d.")
     if keys is None or to is not None or len(runs) > 1:
         raise UsageError("--link takes one RUN and the --keys FILE of the server that shows it, and no --to.")
     run, access = settings.find_run(runs[0] if runs else None), Access(keys)
@@ -168,7 +169,7 @@ def _print_link(
     out.report({"run_id": run.id, "link": f"/{path}/", "expires": until}, f"/{path}/")
     out.say(
         f"Append it to the server's address. Until {until} it shows {run.id}, and no other run, to anyone who has it. "
-        f"To end all links and logins before, delete {access.secret_file}."
+        f"To end all links and logins earlier, delete {access.secret_file}."
     )
 
 

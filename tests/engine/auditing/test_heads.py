@@ -201,7 +201,7 @@ def test_what_is_no_receipt_is_named_in_one_line(content: bytes | None, tmp_path
         (tmp_path / "nope.json").write_bytes(content)
     for arguments in (["nope.json"], ["."], []):
         done = bare(tmp_path, *arguments)
-        said = f"{' '.join(arguments) or 'No file'}: this is no receipt"
+        said = f"{' '.join(arguments) or 'No file'}: this is not a receipt"
         assert done.returncode == 2 and done.stderr.startswith(said) and done.stderr.count("\n") == 1, done
 
 

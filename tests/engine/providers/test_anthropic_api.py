@@ -269,7 +269,7 @@ def message(**fields: object) -> object:
     ],
 )
 def test_a_message_of_another_shape_is_malformed_and_nothing_worse(fields: dict[str, object]) -> None:
-    with pytest.raises(ModelFault, match="the reply is no message") as raised:
+    with pytest.raises(ModelFault, match="the reply is not a message") as raised:
         read_message(message(**fields))
     assert raised.value.fault.kind == "malformed"
 

@@ -273,7 +273,7 @@ class Atlas:
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        ("FIVE", "is not a benchmark but an int: 5"),
+        ("FIVE", "is not a benchmark but of type int: 5"),
         ("raises", "cannot be opened: ZeroDivisionError: no luck"),
         ("ROW", "cannot be opened: ZeroDivisionError: no luck"),
     ],

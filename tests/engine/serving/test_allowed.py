@@ -137,7 +137,7 @@ def test_the_keys_of_a_server_are_those_of_its_file_whenever_that_changes(
             await heard("the previous keys still apply")
             assert await let_in("one", "two", "three") == [False, True, True]
             write("one", also='served_run = "another"')
-            await heard("1 keys are accepted. globex: another run or variable, so after a restart only.")
+            await heard("1 keys are accepted. globex: only after a restart, as a run or a variable is new.")
             assert await let_in("one", "two", "three") == [True, False, False]
             path.unlink()
             await heard("the previous keys still apply")
@@ -151,5 +151,5 @@ def test_the_keys_of_a_server_are_those_of_its_file_whenever_that_changes(
 
 
 def test_a_cap_of_nothing_is_refused(parent: Run) -> None:
-    with pytest.raises(UsageError, match=r"--max-body is 0: give the MiB"):
+    with pytest.raises(UsageError, match=r"--max-body is 0: give how many MiB"):
         asyncio.run(aserve(str(parent.path), Serving(upstream="http://u", max_body=0)))

@@ -79,7 +79,7 @@ def test_a_run_that_was_never_served_has_no_such_check(evolved_once: Run) -> Non
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda run: instead(v.InferenceOpened, changed(note_sha256="0" * 64), seen), "recorded is 0000"),
+        (lambda run: instead(v.InferenceOpened, changed(note_sha256="0" * 64), seen), "but 0000"),
         (
             lambda run: instead(
                 v.InferenceOpened,
@@ -90,7 +90,7 @@ def test_a_run_that_was_never_served_has_no_such_check(evolved_once: Run) -> Non
         ),
         (
             lambda run: instead(v.InferenceOpened, changed(memories=("f" * 32,), similarities=()), seen),
-            "was not there at the marker",
+            "did not exist at the marker",
         ),
         (lambda run: instead(v.InferenceOpened, changed(similarities=(0.5,) * 9), seen), "memories and 9 similarities"),
         (lambda run: instead(v.InferenceOpened, changed(marker=5), seen), "not closed by then"),
@@ -102,11 +102,11 @@ def test_a_run_that_was_never_served_has_no_such_check(evolved_once: Run) -> Non
         (lambda run: instead(v.InferenceOpened, changed(layout="sections"), seen), "has the hash"),
         (
             lambda run: instead(v.ServingStarted, changed(layout="sections")),
-            "has cases as turns, process 1 shows sections",
+            "has cases as turns, but process 1 shows them as sections",
         ),
         (lambda run: instead(v.ServingStarted, changed(is_bare=True)), "has the hash"),
-        (lambda run: instead(v.InferenceOpened, changed(inference="inf-1-900")), "is closed, and was not open"),
-        (lambda run: instead(v.InferenceClosed, changed(inference="inf-1-2")), "is closed, and was not open"),
+        (lambda run: instead(v.InferenceOpened, changed(inference="inf-1-900")), "was closed without being open"),
+        (lambda run: instead(v.InferenceClosed, changed(inference="inf-1-2")), "was closed without being open"),
         (
             lambda run: after(
                 v.RunInherited,

@@ -234,7 +234,7 @@ def test_where_a_metric_ranks_the_cases_a_search_tells_cosines_and_the_kind_is_k
         assert not told.memories or found["memories"][0]["memory_id"] == told.memories[0].memory_id
         is_said_far = found["evidence"].startswith("No memory reaches"), bool(ask(labelled, question).far)
         assert is_said_far == (bool(told.reason), bool(told.reason))
-        assert ("those below the floor count" in found["evidence"]) == (not told.reason)
+        assert ("memories below the floor count" in found["evidence"]) == (not told.reason)
         [vector] = frozen.world.embedder.encode([question])
         for each in found["memories"]:
             [near] = frozen.world.embedder.encode([frozen.state.memory.row(each["memory_id"]).question])
@@ -258,7 +258,7 @@ def test_where_a_metric_ranks_the_cases_a_search_tells_cosines_and_the_kind_is_k
         ("search_memory", {"query": "x", "\ud800": 1}, "not valid UTF-8"),
         ("task_types", {"task_type": "x"}, "no argument 'task_type'. Known: none."),
         ("report_outcome", {"search_id": "inf-1-1", "right": True}, "There is no tool 'report_outcome'"),
-        ("propose_memory", {}, "there are search_memory, task_types."),
+        ("propose_memory", {}, "The tools are search_memory, task_types."),
     ],
 )
 def test_what_is_wrong_with_a_call_is_told_in_our_words(
@@ -274,8 +274,7 @@ def test_of_a_fault_of_ours_a_client_learns_no_more_than_that(
 ) -> None:
     broken = AgentView(FrozenRun(frozen.run, "latest", None, frozen.state))  # type: ignore[arg-type]
     assert (
-        told(called(broken, "search_memory", {"query": "x"}))
-        == "search_memory failed. What the server prints says why."
+        told(called(broken, "search_memory", {"query": "x"})) == "search_memory failed. The server's output says why."
     )
     assert "AttributeError" in caplog.text
 

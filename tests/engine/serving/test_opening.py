@@ -83,7 +83,7 @@ def test_a_name_that_is_taken_by_something_else_is_refused(serve: Serve, parent:
     assert live.marker == 0, "without a marker it goes on from where it is"
     with pytest.raises(UsageError, match="is served from its latest state"):
         serve(run=live.run, at="iter-0")
-    with pytest.raises(UsageError, match="is no run that serves another"):
+    with pytest.raises(UsageError, match="is not a run that serves another"):
         serve(name=parent.id)
     with pytest.raises(UsageError, match="within one: choose start or iter-N"):
         serve(name="part", at="iter-1/evaluate")

@@ -250,7 +250,7 @@ def test_what_clients_say_is_published_while_requests_go_on(parent: Run) -> None
     with upstream() as server:
         said, markers = asyncio.run(lived(server.url))
     assert (
-        "0 published" in said[0] and "1 wait for a person: mage-es memory review" in said[1] and markers == ["iter-3"]
+        "0 published" in said[0] and "for a person: 1; mage-es memory review" in said[1] and markers == ["iter-3"]
     )  # iter-2 has the anchors answered as things were
 
 

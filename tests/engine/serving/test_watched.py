@@ -1,4 +1,4 @@
-"""An embedder of a served run tells an outage once, whatever its cache still answers."""
+"""The embedder of a served run reports an outage once, whatever its cache still answers."""
 
 import pytest
 

@@ -177,7 +177,7 @@ def test_no_held_out_question_is_asked_shown_or_accepted(run: Run) -> None:
     with adapter(run, learner, writer) as opened:
         assert not secret.keys() & {task.id for task in (*opened.trainset, *opened.valset)}
         optimized(opened)
-        with pytest.raises(UsageError, match="is no question of this adapter"):
+        with pytest.raises(UsageError, match="is not a question of this adapter"):
             opened.evaluate([*secret.values()][:1], opened.seed)
     for request in (*learner.asked, *writer.asked):
         assert not [task for task in secret.values() if task.question in request.text]

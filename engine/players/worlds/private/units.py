@@ -32,7 +32,7 @@ class UnitRule:
         *self._others, first, second = several(coined(dice), 4)
         self.large, self.small, self.coin, *_ = (f"{word.lower()}o" for word in (*first.split(), *second.split()))
         self.size = dice.pick((3, 4, 6, 7, 8, 9, 11, 12))
-        """Small units in a large one."""
+        """How many small units make a large one."""
         self.rates = dict(zip(WAYS, dice.shuffled(range(2, 10)), strict=False))
         """What a small unit costs, by its route."""
         self.handling, self.extra = 3 + dice.below(17), 20 + dice.below(30)

@@ -23,7 +23,7 @@ TROUBLES: tuple[tuple[str, ...], ...] = (
     ("smells burnt", "gives off smoke", "reeks of fire", "smells of hot wire", "is scorched", "has a burning smell"),
     ("arrived damaged", "has a dent", "was cracked in its box", "has a bent case", "came in bits", "is scratched"),
 )  # fmt: skip
-"""Each trouble in its wordings."""
+"""The faults of a device, each worded in several ways."""
 _PEOPLE = (
     *("Mara", "Jonas", "Ines", "Tariq", "Lena", "Paulo", "Aiko", "Bruno", "Celia", "Dmitri", "Esther", "Farid"),
     *("Greta", "Hugo", "Irma", "Jamal", "Keiko", "Luca", "Miriam", "Nadia", "Oskar", "Petra", "Rafael", "Selma"),

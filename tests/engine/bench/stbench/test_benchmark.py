@@ -116,7 +116,7 @@ def test_files_may_be_missing_and_are_named_unless_none_is_there(tmp_path: Path)
     assert "datasets/basic/downstream_applications/trajectory_classification.jsonl" in opened.missing
     assert missing_files(opened).startswith("not there: datasets/basic/knowledge_comprehension/poi_category")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(PrerequisiteError, match=r"none of its 34 files exists, .* mage-es fetch stbench"):
+    with pytest.raises(PrerequisiteError, match=r"all 34 files are missing, .* mage-es fetch stbench"):
         Dataset(STBENCH, tmp_path / "empty")
 
 

@@ -78,7 +78,7 @@ def test_a_split_column_says_what_is_only_examined(said: str, split: str) -> Non
 
 @pytest.mark.parametrize("said", ["tset", "0", "buy"])
 def test_a_word_that_is_no_split_is_refused_lest_a_test_be_learned_from(said: str) -> None:
-    with pytest.raises(ValueError, match=f"^split: '{said}' is no split: give `train` .* --columns split=$"):
+    with pytest.raises(ValueError, match=f"^split: '{said}' is not a split: give `train` .* --columns split=$"):
         read({**ROW, "split": said})
     assert read({**ROW, "split": said}, split="").split == "evolution"
 

@@ -367,7 +367,7 @@ def test_what_too_few_anchors_can_judge_waits_out_of_use_for_a_person() -> None:
     heard = Heard(inference("inf-1-1"))
     name = waiting(heard)
     [settled] = heard.of(v.ProposalSettled)
-    assert settled.verdict == "waiting" and "anchors that were asked with it 1 can judge it" in settled.reason
+    assert settled.verdict == "waiting" and "anchors that were asked with it, 1 can judge it" in settled.reason
     assert [trial.question_id for trial in settled.trials] == ["anchor-0"] and settled.floor == 0.9
     assert heard.built.state.memory.row(name).status == "quarantined"
     assert heard.publish() == [v.PhaseCompleted(iteration=1, phase="update")], (

@@ -220,7 +220,7 @@ def test_a_cell_that_another_works_on_is_left_alone_until_that_one_has_ended(
             outcome = work(JOB, desk("raise SystemExit('never called')"))
         finally:
             other.kill()
-    assert (outcome.end, outcome.problem) == ("taken", "another process works on it")
+    assert (outcome.end, outcome.problem) == ("taken", "another process is working on it")
     assert work(JOB, desk("sys.exit(3)")).problem.startswith("evolve ended with 3")
 
 

@@ -114,4 +114,4 @@ def test_the_latency_of_a_question_is_all_calls_of_its_course_added_up(bench: An
 def test_the_calls_of_a_run_that_has_not_finished_are_said_to_be_in_the_means(bench: Any) -> None:
     bench.run("whole", after="1")
     bench.run("broken", seed=2, finished=False)
-    assert "Not finished, and counted as far as they are: broken." in cost(bench.study()).notes
+    assert "Unfinished, and counted as far as they got: broken." in cost(bench.study()).notes

@@ -79,8 +79,8 @@ class _Asking:
 
 
 class Recount:
-    """The answers of one log. `execution` and `judge` are the models that an exam names; in a run any model may
-    answer. `replies` are those of other logs, which are not asked for again when a question is."""
+    """The answers of one log. `execution` and `judge` are the models that it names. `replies` are those of other logs,
+    which are not asked for again when a question is."""
 
     def __init__(
         self,
@@ -283,6 +283,8 @@ class Recount:
             if fact is None:
                 return self._missing_fact(move, asking)
             used.append(fact)
+            if isinstance(fact, v.CallFailed) and self._player and fact.tier == "execution":
+                return f"a call of {fact.model} failed ({fact.fault}), which answers by rule"
             if isinstance(fact, v.CallFailed) and not (isinstance(move, Ask) and move.is_spare):
                 move = Finish("", lost=f"{fact.fault}: {fact.problem}")
                 break

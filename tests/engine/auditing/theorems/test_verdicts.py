@@ -172,18 +172,19 @@ def test_replies_that_are_all_right_are_not_what_a_stand_in_says(examined: Run, 
 
 
 def test_calls_of_a_stand_in_that_failed_are_not_an_outage(examined: Run, tmp_path: Path) -> None:
-    def lost(event: v.Event) -> list[v.Event]:
+    def down(event: v.Event) -> list[v.Event]:
         same = {name: getattr(event, name) for name in event.__struct_fields__}
         match event:
             case v.ModelCalled():
                 kept = {name: same[name] for name in v.CallFailed.__struct_fields__ if name in same}
-                return [v.CallFailed(**kept, tries=3, fault="server", problem="down", status=503, wait_us=0, final=True)]
+                lost = {"tries": 3, "fault": "server", "problem": "down", "status": 503, "wait_us": 0, "final": True}
+                return [v.CallFailed(**kept, **lost)]
             case v.AnswerJudged():
                 kept = {name: same[name] for name in v.AnswerUnanswered.__struct_fields__ if name in same}
                 return [v.AnswerUnanswered(**kept, problem="server: down")]
         return [event]
 
-    forge(examined, tmp_path, lost)
+    forge(examined, tmp_path, down)
     assert "a call of builtin/analogist failed (server), which answers by rule" in the_one(examined).detail
 
 

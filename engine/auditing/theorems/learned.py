@@ -5,6 +5,8 @@ Rules
     - The commands are made by the functions of the loop itself, on the state before each, and decided as they were. So
       a memory, a skill, a principle, a mastery or a plan that no reply and no verdict gave is found; so are memories in
       a prompt that the state does not give, and a question that was left out.
+    - A phase ends when all its questions have an answer, and a snapshot asks no more and no less than the rules say: as
+      many of the anchors as the guard needs, and beside them what the gate or the trial of a form needs.
     - Nothing is learned beside these phases, except that people take memories out of use and bring them back, as far as
       that is allowed.
     - What an Explorer met is not decided again; the environment's word for it must be believed.
@@ -29,7 +31,18 @@ from mage_es.engine.commands import Call, Command, Curate, Curation, PlanAnswers
 from mage_es.engine.courses import Ask
 from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
-from mage_es.engine.loop import assigned_in, to_evaluate, to_evolve, to_induce, to_learn, to_plan, to_snapshot
+from mage_es.engine.loop import (
+    assigned_in,
+    to_ask_bare,
+    to_compare,
+    to_evaluate,
+    to_evolve,
+    to_induce,
+    to_learn,
+    to_plan,
+    to_reprove,
+    to_snapshot,
+)
 from mage_es.engine.rules.rotation import AUTHOR_TOOLS
 from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.inheriting import inheritance, last_inherited
@@ -88,6 +101,8 @@ def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
             except MageError as missing:
                 return _unchecked(str(missing))
             decided += place >= 0
+            if given.is_release and (misasked := _misasked(at, own[-1].event)):
+                return _check(ok=False, detail=misasked, measured="1 without a cause", seq=own[-1].seq)
             if problem and (why := _excuse(given, at.world, own[place].event)):
                 doubts.append(f"{problem}: {why}")
             elif problem:
@@ -182,6 +197,34 @@ def _otherwise(at: _Recorded, records: Sequence[v.Record]) -> tuple[str, int]:
             also = f" ({differing(told, found)})" if told and type(told) is type(found) else ""
             return f"{where}: verdicts and replies do not lead to this {what}{also}", min(place, len(records) - 1)
     return "", 0 if commands else -1
+
+
+def _misasked(at: _Recorded, mark: v.Event) -> str:
+    """Return which question a phase that ends here should have asked and did not, or vice versa; "" if none."""
+    if not isinstance(mark, v.PhaseCompleted) or at.world.setting.is_served:
+        return ""
+    setting, progress, k = at.world.setting, at.state.progress, mark.iteration
+    wanted = set[tuple[v.Phase, str]]()
+    match mark.phase:
+        case "evaluate":
+            wanted |= {(mark.phase, plan.question_id) for plan in progress.plans("evaluate")}
+        case "snapshot":
+            batches: list[tuple[v.Phase, dict[str, v.Purpose]]] = [("open", to_ask_bare(at, k)), *to_compare(at, k)]
+            wanted |= {(phase, name) for phase, names in batches for name in names}
+            if setting.reproves(k):
+                wanted |= {("open", name) for name in to_reprove(at)}
+            planned = {plan.question_id for plan in progress.plans("snapshot")}
+            unplanned = {*setting.anchors} - planned - at.state.scores.anchor_answers(k).keys()
+            wanted |= {("snapshot", name) for name in unplanned}
+        case _:
+            return ""
+    phases: set[v.Phase] = {mark.phase, "open", "form"} if mark.phase == "snapshot" else {mark.phase}
+    asked = ((phase, plan.question_id) for phase in phases for plan in progress.plans(phase))
+    settled = {each for each in asked if progress.is_settled(*each)}
+    if not (wrong := sorted(wanted ^ settled)):
+        return ""
+    (phase, name), verb = wrong[0], "was not asked" if wrong[0] in wanted else "was asked"
+    return f"{mark.phase} of iteration {k}: {name} {verb} ({phase}), against the rules"
 
 
 async def _command(at: _Recorded, mark: v.PhaseCompleted) -> Command:

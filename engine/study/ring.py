@@ -6,6 +6,7 @@ Rules
       them too.
     - Each method has a run of its own for each seed, in the folder of the runs, under a fixed name. The same ring
       continues where it stopped: a finished run is read, an unfinished one resumed, and no recorded call is made again.
+      A run of that name by another method, on other data, or that began with what another learned, is refused.
     - Differences are paired by seed and question, with the exact interval and sign test of exams over all answers of
       all seeds. These pooled numbers take answers for independent, though those of one seed share what was learned:
       where seeds differ, the interval is too short for another seed (`tests/bench/by_seed.py`). So from `LEAST_SEEDS`
@@ -40,8 +41,9 @@ from mage_es.engine.run.exams import (
     paired_difference,
     read_exam,
 )
+from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import baseline_of, divide
+from mage_es.engine.run.world import baseline_of, divide, first_event
 from mage_es.engine.study.baseline import (
     ALSO,
     LEARNED,
@@ -168,7 +170,25 @@ class _Ring(NamedTuple):
     async def take(self, method: str, seed: int) -> _Sat:
         """Finish a method's run from wherever it stopped, and return its exam."""
         run, config = self.run(method, seed), msgspec.structs.replace(self.config, seed=seed)
+        if run.events:
+            self._require_own(run, method, seed)
         return await (self._mage(run, config) if method == MAGE else self._method(run, config, method))
+
+    def _require_own(self, run: Run, method: str, seed: int) -> None:
+        """Raise `UsageError` if a run is not one that this ring would have begun, except for its configuration, which
+        is compared when it is resumed."""
+        reader = LogReader(run.log_path)
+        begun, other = baseline_of(reader), inheritance(reader)
+        name, shown = (begun.baseline, len(begun.learned)) if begun else (MAGE, 0)
+        learned = self.learned if method != MAGE and is_method(method) else 0
+        problem = f"began with what {other.parent} had learned" if other else ""
+        if (name, shown) != (method, learned):
+            problem = f"is of {name} with {shown} questions to learn from, and not of {method} with {learned}"
+        data = open_benchmark(self.config.benchmark, seed=seed, data_dir=self.data_dir).data_sha256
+        if first_event(reader).data_sha256 != data:
+            problem = "was made with other data"
+        if problem:
+            raise UsageError(f"{run.path} {problem}: give this ring another --name, or move that run elsewhere.")
 
     async def _method(self, run: Run, config: Config, method: str) -> _Sat:
         config = with_writer(msgspec.structs.replace(config, anchors=0), method)

@@ -75,6 +75,21 @@ def test_a_run_that_learned_from_a_paraphrase_of_a_held_out_question_leaves_a_do
     assert "nearest: reworded to held-out: 0." in check.detail and "guarded ones, by hash" in check.detail
 
 
+def test_a_paraphrase_that_another_run_learned_leaves_a_doubt(tmp_path: Path) -> None:
+    def learned(name: str, *more: dict[str, str], **how: Run) -> Run:
+        file = write(tmp_path / f"{name}.jsonl", [*({**row, "id": f"row-{n}"} for n, row in enumerate(rows())), *more])
+        spec, runs = f"tasks/{file}?scorer=exact", tmp_path / "runs"
+        config = Config(benchmark=spec, execution="builtin/analogist", seed=7, iterations=1, pool=60, anchors=4)
+        evolve(config, runs_dir=runs, runtime=Runtime(workers=2), run_id=name, **how)
+        return Run(name, runs / name)
+
+    first = learned("first", {"id": "reworded", "question": REWORDED, "answer": "the old one"})
+    held_out = {"id": "held-out", "question": GUARDED, "answer": "the old one", "split": "test"}
+    then = learned("then", held_out, from_run=first)
+    [check] = [each for each in verify(then).checks if each.name == "paraphrases"]
+    assert check.result == "doubt" and "nearest: reworded to held-out: 0." in check.detail
+
+
 def test_a_sound_run_leaves_none_and_what_must_be_paid_for_is_not_compared(small_run: Run) -> None:
     reader = LogReader(small_run.log_path)
     basis = basis_of(reader, data_dir=None, benchmark=None)

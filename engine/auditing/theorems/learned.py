@@ -9,6 +9,7 @@ Rules
       many of the anchors as the guard needs, and beside them what the gate or the trial of a form needs.
     - Nothing is learned beside these phases, except that people take memories out of use and bring them back, as far as
       that is allowed.
+    - A stand-in for guidance replies by rule, and its replies are computed again.
     - What an Explorer met is not decided again; the environment's word for it must be believed.
     - Vectors are computed again where that costs nothing. Only those that count words are the same on any machine: with
       others questions are not planned again, and a difference in what was learned is a doubt. So is one in a tool,
@@ -25,7 +26,7 @@ from typing import Any
 import msgspec
 
 from mage_es.engine.auditing.theorems.inference import learning_types
-from mage_es.engine.auditing.theorems.recount import ANOTHER, CheckBasis
+from mage_es.engine.auditing.theorems.recount import ANOTHER, CheckBasis, player_of, replied
 from mage_es.engine.auditing.theorems.settings import Draw
 from mage_es.engine.commands import Call, Command, Curate, Curation, PlanAnswers
 from mage_es.engine.courses import Ask
@@ -90,7 +91,8 @@ def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
     doubts = list[str]()
     world, decided = given.world._replace(setting=setting._replace(salt=salt)), 0
     try:
-        at = _Recorded(world, verb("deciding_served")(world, reader) if setting.is_served else None)
+        served = verb("deciding_served")(world, reader) if setting.is_served else None
+        at = _Recorded(world, served, is_release=given.is_release)
     except PrerequisiteError as missing:
         return _unchecked(str(missing))
     for _, commit in groupby(reader.records(), key=lambda record: record.commit):
@@ -129,17 +131,28 @@ def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
 class _Recorded:
     """A run's world and state at one place of its log. Guidance is not asked: what it said is on record."""
 
-    def __init__(self, world: World, served: Callable[[State, Sequence[v.Record]], list[Command]] | None) -> None:
+    def __init__(
+        self,
+        world: World,
+        served: Callable[[State, Sequence[v.Record]], list[Command]] | None,
+        *,
+        is_release: bool,
+    ) -> None:
         self.world, self.served, self.state = world, served, State()
+        self.player = player_of(world.setting.config.guidance, "guidance") if is_release else None
         self.last_plan: v.IterationPlanned | None = None
 
     async def guide(self, call: TypedCall, reply: type[Reply], /) -> tuple[Reply | None, str]:
         async def make(call: Call, move: Ask) -> None:
             """Make no call: the run, too, continued without this reply."""
 
+        def heard(move: Ask, called: v.ModelCalled) -> None:
+            if self.player and called.tier == "guidance" and replied(self.player, move.request) != called.text:
+                raise LogError(f"{called.model} replies otherwise about {called.about}")
+
         setting = self.world.setting
         return await recorded_typed(
-            self.state, call, reply, setting.templates, model=setting.config.guidance, make=make
+            self.state, call, reply, setting.templates, model=setting.config.guidance, make=make, heard=heard
         )
 
     def apply(self, record: v.Record) -> None:

@@ -87,6 +87,17 @@ def test_an_answer_that_was_left_out_is_missed(purpose: str, phase: str, evolved
     assert not check.ok and f"{name} was not asked ({phase}), against the rules" in check.detail and check.seq
 
 
+def test_a_stand_in_for_guidance_says_what_it_would_say(evolved_once: Run, tmp_path: Path) -> None:
+    """The same reply with a blank at its end: what follows from it is the same, so that nothing else is wrong."""
+
+    def is_guidance(event: Event) -> bool:
+        return isinstance(event, ModelCalled) and event.tier == "guidance"
+
+    change = instead(ModelCalled, lambda call: msgspec.structs.replace(call, text=f"{call.text} "), is_guidance)
+    check = checked(evolved_once, tmp_path, change)
+    assert not check.ok and "builtin/reference replies otherwise about" in check.detail and check.seq
+
+
 def test_what_was_written_beside_the_phases_is_found(evolved_once: Run, tmp_path: Path) -> None:
     memory = planted(next(LogReader(evolved_once.log_path).of(MemoryAppended)))
     check = checked(evolved_once, tmp_path, after(ModelCalled, memory, which=is_answer))

@@ -36,7 +36,7 @@ What `verify` does with it. Each `to_...` makes the command of a phase from the 
 alone, so the log is enough to make it again (auditing/theorems/learned.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from mage_es.engine.agents.curator import observed_before
@@ -75,7 +75,7 @@ from mage_es.engine.session.evolving import author_all
 from mage_es.engine.session.guiding import Guided
 from mage_es.engine.session.reporting import all_wrong
 from mage_es.engine.session.session import Session
-from mage_es.events.vocabulary import Digest, Purpose, TaskTypeCreated
+from mage_es.events.vocabulary import Digest, Phase, Purpose, TaskTypeCreated
 from mage_es.projections.scores import START
 from mage_es.projections.snapshot_files import write_snapshot
 
@@ -127,13 +127,17 @@ async def reprove(session: Session, k: int) -> None:
     if not session.state.progress.is_completed(k, "plan"):
         session.do(PlanIteration(k))
     if not session.state.progress.is_completed(k, "evaluate"):
-        planned = session.state.progress.iteration_plan
-        assert planned is not None
-        bare: dict[str, Purpose] = dict.fromkeys((*session.world.setting.anchors, *planned.fresh), "bare")
-        await session.ask(k, "open", bare, frozen=True)
+        await session.ask(k, "open", to_reprove(session), frozen=True)
     await evaluate(session, k)
     update(session, k)
     await snapshot(session, k)
+
+
+def to_reprove(at: Guided) -> dict[str, Purpose]:
+    """Return what a new learner is asked without what the other learned."""
+    planned = at.state.progress.iteration_plan
+    assert planned is not None
+    return dict.fromkeys((*at.world.setting.anchors, *planned.fresh), "bare")
 
 
 async def open_run(session: Session) -> None:
@@ -304,17 +308,13 @@ async def snapshot(session: Session, k: int) -> None:
 async def compare(session: Session, k: int) -> None:
     """Let the guard judge the state by its anchors, which also show what the state adds to the bare prompt."""
     if not session.state.progress.is_completed(k, "snapshot"):
-        await ask_bare(session, k)
+        if bare := to_ask_bare(session, k):
+            await session.ask(k, "open", bare, frozen=True)
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "anchor")
         session.plan(k, "snapshot", anchors, frozen=True)
-        asked: list[str] = []
-        for names in looks(session.world.setting, session.state, k):
-            asked += names
-            await session.answer(k, "snapshot", asked)
-            if is_decided(session.world.setting, session.state, k, asked):
-                break
-        await try_form(session, k, asked)
-        await ask_more(session, k)
+        for phase, purposes in to_compare(session, k):
+            session.plan(k, phase, purposes, frozen=True)
+            await session.answer(k, phase, purposes)
         session.do(to_snapshot(session, k))
         verdict = session.state.scores.verdict(k)
         if verdict.endswith("rollback"):
@@ -329,33 +329,33 @@ def to_snapshot(at: Guided, k: int) -> TakeSnapshot:
     return TakeSnapshot(k, kept, dict(zip(kept, vectors, strict=True)))
 
 
-async def ask_bare(session: Session, k: int) -> None:
-    """Ask the anchors once without what was learned, unless the run began with nothing."""
-    begun = {plan.question_id for plan in session.state.progress.plans("open")} & {*session.world.setting.anchors}
-    is_known = k == START or (session.state.scores.bare_answers() and not begun)
-    if session.world.setting.config.gate == "paired" and not is_known:
-        anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "bare")
-        await session.ask(k, "open", anchors, frozen=True)
+def to_ask_bare(at: Guided, k: int) -> dict[str, Purpose]:
+    """Return the anchors, which are asked once without what was learned, unless the run began with nothing."""
+    setting, state = at.world.setting, at.state
+    begun = {plan.question_id for plan in state.progress.plans("open")} & {*setting.anchors}
+    is_known = k == START or (state.scores.bare_answers() and not begun)
+    return dict.fromkeys(setting.anchors, "bare") if setting.config.gate == "paired" and not is_known else {}
 
 
-async def ask_more(session: Session, k: int) -> None:
-    """Also form pairs from questions that were learned from, if there are too few anchors."""
-    if is_sequential(session.world.benchmark):
-        return
-    setting = session.world.setting
-    more = questions_to_ask_more(setting, session.state, k)
-    for asked in range(0, len(more), LOOK):
-        await session.ask(k, "open", dict(islice(more.items(), asked, asked + LOOK)), frozen=True)
-        if is_settled(setting, session.state, k, [*more][: asked + LOOK]):
+def to_compare(at: Guided, k: int) -> Iterator[tuple[Phase, dict[str, Purpose]]]:
+    """Yield what a snapshot asks of its planned anchors and beside them, each batch once that before it is answered.
+
+    The other form is tried if the run has to choose one. Pairs also come from questions that were learned from, if
+    there are too few anchors.
+    """
+    setting, state, asked = at.world.setting, at.state, list[str]()
+    for names in looks(setting, state, k):
+        asked += names
+        yield "snapshot", dict.fromkeys(names, "anchor")
+        if is_decided(setting, state, k, asked):
             break
-
-
-async def try_form(session: Session, k: int, asked: Sequence[str]) -> None:
-    """Also ask the snapshot's anchors in the other form, if the run has to choose one."""
-    setting, state = session.world.setting, session.state
     if rival := rival_of(setting, state):
-        purposes: dict[str, Purpose] = dict.fromkeys(anchors_to_try(state, asked, rival), "form")
-        await session.ask(k, "form", purposes, frozen=True)
+        yield "form", dict.fromkeys(anchors_to_try(state, asked, rival), "form")
+    more = {} if is_sequential(at.world.benchmark) else questions_to_ask_more(setting, state, k)
+    for end in range(LOOK, len(more) + LOOK, LOOK):
+        yield "open", dict(islice(more.items(), end - LOOK, end))
+        if is_settled(setting, state, k, [*more][:end]):
+            break
 
 
 def close(session: Session, k: int) -> None:

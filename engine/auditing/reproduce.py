@@ -4,8 +4,9 @@ Rules
     - Everything that `verify` checks: the state is folded again, each request made again and matched with its recorded
       reply, each answer scored again.
     - A share of the execution model's calls, drawn by a seed, is repeated, as far as their models can be reached.
-    - A stand-in must give the same replies. A served model need not, even at temperature 0; but if it is right
-      significantly less often than the recorded replies, these are not its own.
+    - A stand-in must give the same replies. A served model need not, even at temperature 0; but if in one exam, or in
+      the run, it is right significantly more or less often than the recorded replies to the same requests, these are
+      not its own: poor ones at the start make a gain as good ones at the end do.
     - Nothing is recorded.
 """
 
@@ -43,13 +44,14 @@ AT_ONCE = 8
 """Most calls in flight."""
 NAME = "asked again"
 _P = 0.001
-"""A model counts as worse than its recorded replies below this p value."""
+"""Recorded replies are not a model's own below this p value."""
 
 
 class AskedAgain(msgspec.Struct, frozen=True, kw_only=True):
     """What a model replied to `asked` of its `calls`: `same` counts those equal word for word; of `scored` answers
-    `right` are right now, and `recorded_right` were on record. `problem` says why nothing was asked, "" if something
-    was."""
+    `right` are right now, and `recorded_right` were on record; `p` is the least, over exams and the run itself, of the
+    exact sign test on answers that are right in only one of the two. `problem` says why nothing was asked, "" if
+    something was."""
 
     model: str
     calls: int
@@ -58,6 +60,7 @@ class AskedAgain(msgspec.Struct, frozen=True, kw_only=True):
     scored: int = 0
     right: int = 0
     recorded_right: int = 0
+    p: float = 1.0
     problem: str = ""
 
 
@@ -148,16 +151,21 @@ async def _asked_again(name: str, count: int, drawn: Sequence[RebuiltCall], give
             if isawaitable(closed := closing()):
                 await closed
     pairs = [(each, reply) for each, reply in zip(drawn, replies, strict=True) if reply is not None]
+    changes = defaultdict[str, list[int]](list)
     # Only the last call of a course has the answer, and an episode has a score of its own.
     last = [(each, reply) for each, reply in pairs if each.called.about == each.planned.question_id and _is_ruled(each)]
+    scored = [(each.exam, _is_right(each, reply), _is_right(each, each.called.text)) for each, reply in last]
+    for exam, is_right, was_right in scored:
+        changes[exam].append(is_right - was_right)
     return AskedAgain(
         model=name,
         calls=count,
         asked=len(pairs),
         same=sum(reply == each.called.text for each, reply in pairs),
-        scored=len(last),
-        right=sum(_is_right(each, reply) for each, reply in last),
-        recorded_right=sum(_is_right(each, each.called.text) for each, _ in last),
+        scored=len(scored),
+        right=sum(is_right for _, is_right, _ in scored),
+        recorded_right=sum(was_right for _, _, was_right in scored),
+        p=min((sign_test(each.count(1), each.count(-1)) for each in changes.values()), default=1.0),
         problem=problems[0] if problems and not pairs else "",
     )
 
@@ -179,8 +187,6 @@ def _check(asked: AskedAgain) -> Check:
     detail = f"{asked.asked} of {asked.calls} calls made again"
     if asked.scored:
         detail += f"; right {asked.right} of {asked.scored}, on record {asked.recorded_right}"
-    is_worse = asked.right < asked.recorded_right
-    fell = is_worse and sign_test(asked.right, asked.recorded_right) < _P
-    ok = not fell and (asked.same == asked.asked or not is_embedded(asked.model))
+    ok = asked.p >= _P and (asked.same == asked.asked or not is_embedded(asked.model))
     detail += "" if ok else ": the recorded replies are not its own"
     return Check(name=name, ok=ok, detail=detail, measured=measured, bound=bound, doubt=asked.same < asked.asked)

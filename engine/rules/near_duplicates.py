@@ -12,6 +12,7 @@ Rules
 import hashlib
 import math
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -33,8 +34,9 @@ Piece = TypeVar("Piece", bound=Hashable)
 
 
 def normalise(question: str) -> str:
-    """Return the question case-folded, with single spaces and without punctuation at either end."""
-    found = _BARE.search(" ".join(question.casefold().split()))
+    """Return the question case-folded, with single spaces and without punctuation at either end; each character is
+    written in one way (Unicode's NFKC), without those that show nothing."""
+    found = _BARE.search(" ".join(_plain(question).split()))
     return found[0] if found else ""
 
 
@@ -48,10 +50,17 @@ def shingle_run(text: str) -> list[str]:
     Words are those of the normal form, without punctuation at either end.
     """
     # Punctuation by itself is not a word: a space before a question mark must not make a different question.
-    words = _WORD.findall(text.casefold())
+    words = _WORD.findall(_plain(text))
     if len(words) <= SHINGLE:
         return [" ".join(words)]
     return [*map(" ".join, zip(*(words[at:] for at in range(SHINGLE)), strict=False))]
+
+
+def _plain(text: str) -> str:
+    if text.isascii():  # nearly all are, and all of this takes long
+        return text.casefold()
+    seen = "".join(each for each in text if unicodedata.category(each) != "Cf")
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
 
 
 def shingle_hash(shingle: str) -> bytes:

@@ -122,6 +122,15 @@ class RecordedExam(NamedTuple):
         """The ids of the questions that were asked, including those left undecided."""
         return frozenset((*self.answers["question_id"], *self.undecided["question_id"]))
 
+    @property
+    def answered(self) -> pl.DataFrame:
+        """Return the answers without the questions whose call failed. A gain is over these of the earlier exam, since
+        against an outage every model gains."""
+        import polars as pl
+
+        # Only a lost call has a problem that is not the reason of a verdict.
+        return self.answers.filter((pl.col("problem") == "") | (pl.col("reason") != ""))
+
 
 def exam_records(reader: LogReader) -> Sequence[ExamRecord]:
     """Return every exam that a run's log knows, in order."""
@@ -188,11 +197,11 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
 
 
 def readable(run: Run, records: Iterable[ExamRecord]) -> Iterator[tuple[ExamRecord, dict[str, bool]]]:
-    """Yield exams with whether each of their questions was right, without those whose log is missing or replaced, which
-    `verify` names."""
+    """Yield exams with whether each answer was right, without exams whose log is missing or replaced, which `verify`
+    names, and without questions whose call failed."""
     for record in records:
         try:
-            answers = read_exam(record.log(run), record).answers
+            answers = read_exam(record.log(run), record).answered
         except LogError:
             continue
         yield record, dict(answers.select("question_id", "correct").rows())

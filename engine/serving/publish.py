@@ -321,7 +321,7 @@ def _anchors_left(setting: Setting, state: State, turns: int) -> int:
     left = rounds * len(anchors)
     if under_way := progress.plans("snapshot"):
         left -= len(anchors) - sum(not progress.is_settled("snapshot", plan.question_id) for plan in under_way)
-    # Before the first turn the anchors are also asked without memories; see `ask_bare`.
+    # Before the first turn the anchors are also asked without memories; see `to_ask_bare`.
     is_under_way = any(plan.question_id in anchors for plan in progress.plans("open"))
     if setting.config.gate == "paired" and (is_under_way or not state.scores.bare_answers()):
         left += sum(not progress.is_settled("open", name) for name in anchors)

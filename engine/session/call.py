@@ -115,8 +115,10 @@ async def recorded_typed(
     *,
     model: str,
     make: Callable[[Call, Ask], Awaitable[None]],
+    heard: Callable[[Ask, ModelCalled], None] = lambda move, called: None,
 ) -> tuple[Reply | None, str]:
-    """Return the typed reply that a state has on record, and its fact id; `make` is asked for each call it lacks."""
+    """Return the typed reply that a state has on record, and its fact id; `make` is asked for each call it lacks, and
+    `heard` gets each reply."""
     iteration, phase, agent, template, about, brief, _, tier = typed_call
     request = typed_request(template, brief, reply, templates)
     first = Ask(about, request, agent=agent, tier=tier, purpose=template, typed=reply)
@@ -131,6 +133,7 @@ async def recorded_typed(
         called = state.progress.call_at(iteration, call_key(call))
         if called is None:
             return None, fact
+        heard(move, called)
         fact = Draft(event=called, iteration=iteration, phase=phase).fact_id.hex()
         try:
             move = asking.send(called)

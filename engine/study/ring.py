@@ -6,15 +6,18 @@ Rules
       them too.
     - Each method has a run of its own for each seed, in the folder of the runs, under a fixed name. The same ring
       continues where it stopped: a finished run is read, an unfinished one resumed, and no recorded call is made again.
+      A run of that name by another method, on other data, or that began with what another learned, is refused.
     - Differences are paired by seed and question, with the exact interval and sign test of exams over all answers of
       all seeds. These pooled numbers treat answers as independent, though those of one seed share what was learned:
       where seeds differ, the interval is too short for another seed (`tests/bench/by_seed.py`). So from `LEAST_SEEDS`
       seeds on there is also the t interval of the seeds' mean differences, and it then decides.
+    - A failed call is a wrong answer. But a difference is not over questions where the other method's failed: against
+      an outage every method gains.
     - MAGE has `lost` if the interval of its difference from `knn` lies below 0.
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -38,8 +41,9 @@ from mage_es.engine.run.exams import (
     paired_difference,
     read_exam,
 )
+from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import baseline_of, divide
+from mage_es.engine.run.world import baseline_of, divide, first_event
 from mage_es.engine.study.baseline import (
     ALSO,
     LEARNED,
@@ -136,10 +140,11 @@ class RingReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Sat(NamedTuple):
-    """A method's exam of one seed: which questions it got right, from how many it had learned, and what was used for
-    the exam and before it, by tier."""
+    """A method's exam of one seed: which questions it got right, those of them with a reply, from how many it had
+    learned, and what was used for the exam and before it, by tier."""
 
     right: Mapping[str, bool]
+    answered: Collection[str]
     undecided: int
     learned: int
     examined: Sequence[Usage]
@@ -166,7 +171,25 @@ class _Ring(NamedTuple):
     async def take(self, method: str, seed: int) -> _Sat:
         """Finish a method's run from wherever it stopped, and return its exam."""
         run, config = self.run(method, seed), msgspec.structs.replace(self.config, seed=seed)
+        if run.events:
+            self._require_own(run, method, seed)
         return await (self._mage(run, config) if method == MAGE else self._method(run, config, method))
+
+    def _require_own(self, run: Run, method: str, seed: int) -> None:
+        """Raise `UsageError` if a run is not one that this ring would have begun, except for its configuration, which
+        is compared when it is resumed."""
+        reader = LogReader(run.log_path)
+        begun, other = baseline_of(reader), inheritance(reader)
+        name, shown = (begun.baseline, len(begun.learned)) if begun else (MAGE, 0)
+        learned = self.learned if method != MAGE and is_method(method) else 0
+        problem = f"began with what {other.parent} had learned" if other else ""
+        if (name, shown) != (method, learned):
+            problem = f"is of {name} with {shown} questions to learn from, and not of {method} with {learned}"
+        data = open_benchmark(self.config.benchmark, seed=seed, data_dir=self.data_dir).data_sha256
+        if first_event(reader).data_sha256 != data:
+            problem = "was made with other data"
+        if problem:
+            raise UsageError(f"{run.path} {problem}: give this ring another --name, or move that run elsewhere.")
 
     async def _method(self, run: Run, config: Config, method: str) -> _Sat:
         config = with_writer(msgspec.structs.replace(config, anchors=0), method)
@@ -185,7 +208,8 @@ class _Ring(NamedTuple):
         learning = tokens_of(sat.ledger) - sum(map(_tokens, exam))
         right = dict(sat.answers.select("question_id", "correct").iter_rows())
         learned = learned_in(reader) or len(begun.learned if begun else ())  # questions that are not asked are shown
-        return _Sat(right, len(sat.undecided), learned, exam, learning, _tokens(sat.ledger.total("guidance")))
+        guidance, answered = _tokens(sat.ledger.total("guidance")), frozenset(sat.answered["question_id"])
+        return _Sat(right, answered, len(sat.undecided), learned, exam, learning, guidance)
 
     async def _mage(self, run: Run, config: Config) -> _Sat:
         """Evolve to the end or, if tokens are limited, one iteration at a time."""
@@ -211,7 +235,8 @@ class _Ring(NamedTuple):
         exam, learning = read_exam(record.log(run), record), ledger_of(reader)
         used = [exam.ledger.total(tier) for tier in ANSWERING]
         undecided, guidance = sum(report.undecided.values()), _tokens(learning.total("guidance"))
-        return _Sat(dict(report.answers), undecided, learned_in(reader), used, tokens_of(learning), guidance)
+        right, answered = dict(report.answers), frozenset(exam.answered["question_id"])
+        return _Sat(right, answered, undecided, learned_in(reader), used, tokens_of(learning), guidance)
 
     async def _go_on(
         self, run: Run, config: Config, begin: _Verb, resume: _Verb, runtime: Runtime, models: Models | None
@@ -296,6 +321,10 @@ async def aring(
         method: {(seed, name): is_right for seed, sat in sats.items() for name, is_right in sat.right.items()}
         for method, sats in found.items()
     }
+    against = {
+        method: {key: is_right for key, is_right in each.items() if key[1] in found[method][key[0]].answered}
+        for method, each in right.items()
+    }
     guidance = models.guidance.name if models and models.guidance else config.guidance
     writers = {
         method: with_writer(config, method).guidance or config.execution for method in methods if is_writing(method)
@@ -308,7 +337,8 @@ async def aring(
         learned=learned,
         budget_tokens=budget_tokens,
         rows=tuple(
-            _row(method, [*found[method].values()], right, writers.get(method, ""), budget_tokens) for method in methods
+            _row(method, [*found[method].values()], right[method], against, writers.get(method, ""), budget_tokens)
+            for method in methods
         ),
         runs=tuple(ring.run(method, seed).id for seed in each_seed for method in methods),
     )
@@ -328,13 +358,17 @@ def _require(methods: Sequence[str], seeds: int) -> None:
 
 
 def _row(
-    method: str, sats: Sequence[_Sat], right: Mapping[str, Mapping[tuple[int, str], bool]], writer: str, budget: int
+    method: str,
+    sats: Sequence[_Sat],
+    own: Mapping[tuple[int, str], bool],
+    against: Mapping[str, Mapping[tuple[int, str], bool]],
+    writer: str,
+    budget: int,
 ) -> RingRow:
-    own = right[method]
     differences = tuple(
-        difference_of(own, right[other], other)
+        difference_of(own, against[other], other)
         for other in (PLAIN, NOTHING, LOOK_UP)
-        if other in right and other != method
+        if other in against and other != method
     )
     uses = [use for sat in sats for use in sat.examined]
     correct, total, guidance = sum(own.values()), len(own), sum(sat.guidance for sat in sats)

@@ -11,7 +11,8 @@ Rules
     - What the nearest cases answer without a call (recall) is counted separately, since a served run always asks the
       model.
     - A question counts for a method if its answer could be decided; a failed call is a wrong answer. So if some are
-      undecided the methods' totals differ, and a difference is over the questions decided for both.
+      undecided the methods' totals differ, and a difference is over the questions decided for both, without those for
+      which the other method's call failed.
 """
 
 from pathlib import Path
@@ -148,7 +149,7 @@ async def atryout(
     gain, over_plain, over_look_up = (_difference(mage, each) for each in (NOTHING, PLAIN, LOOK_UP))
     start, run = (find_run(Path(runs_dir), ring.runs[METHODS.index(each)]) for each in (NOTHING, MAGE))
     bare = read_exam(LogReader(start.log_path))
-    alone = _right(bare.answers)
+    alone = _right(bare.answered)
     # The ring's exam is the first of these questions; the run may have been examined in other ways since.
     reader = LogReader(run.log_path)
     exams = (each for each in exam_records(reader) if is_own(each.opened, learner_of(reader)))

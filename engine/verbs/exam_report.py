@@ -63,8 +63,8 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     is the most frequent one among those to learn from, and how many of the exam's questions it fits.
 
     `beside` compares a control with the exam of the same state without one, or another learner with the run's own;
-    `before` compares with the same model's exam of the start. Each is None if there is no such exam. `repeated`: this
-    exam was already complete, and no call was made.
+    `before` compares with the same model's exam of the start, on questions whose call did not fail there. Each is None
+    if there is no such exam. `repeated`: this exam was already complete, and no call was made.
 
     `benefit` says by task type how the anchors were answered with what was learned and with the bare prompt, and what
     is served; the last is for all types; () if nothing was tested; `stale` of its pairs have an answer of an older
@@ -184,7 +184,8 @@ def _count_shown(log: LogReader, names: Collection[str]) -> tuple[int, int, int]
 def _compared(
     run: Run, record: ExamRecord, now: Mapping[str, bool]
 ) -> tuple[ExamDifference | None, ExamDifference | None]:
-    """Return the differences to the newest complete exams of the same state, and of the start by the same models."""
+    """Return the differences to the complete exams of the same state, and of the start by the same models: to the first
+    of those with most questions, since examining again until the result is good must change nothing."""
     own, reader = record.opened, LogReader(run.log_path)
     learner = learner_of(reader) or own.execution
 
@@ -197,7 +198,7 @@ def _compared(
 
     others = [
         each
-        for each in reversed(exam_records(reader))
+        for each in sorted(exam_records(reader), key=lambda each: (-each.opened.asked, each.seq))
         if each.closed and each.opened.control == "none" and each.opened.judge == own.judge and each.seq != record.seq
     ]
     is_compared = own.control != "none" or own.execution != learner

@@ -154,12 +154,14 @@ class Askings:
         """Note why an exam's own log cannot be read."""
         self._tell(self.exam_rows[exam], problem=problem)
 
-    def verdicts(self, exam: str) -> dict[str, bool]:
-        """Return by id which questions an exam has answers to, and whether these are right."""
+    def verdicts(self, exam: str, *, is_start: bool = False) -> dict[str, bool]:
+        """Return by id which questions an exam decided, and whether rightly; at the start without questions whose call
+        failed (engine/viewing/card.py)."""
         columns, names = self.askings.columns, self.questions.columns["id"]
         places = np.flatnonzero(columns["exam"].numbers() == self.exam_rows[exam]).tolist()
         found = {names[columns["question"][place]]: columns["verdict"][place] for place in places}
-        return {name: verdict == "correct" for name, verdict in found.items() if verdict not in NO_ANSWER}
+        left = (*NO_ANSWER, "unanswered") if is_start else NO_ANSWER
+        return {name: verdict == "correct" for name, verdict in found.items() if verdict not in left}
 
     def name_questions(self, texts: Iterable[QuestionText]) -> None:
         """Add the beginnings of the texts of the questions that were asked."""

@@ -77,7 +77,7 @@ def _card(run: Run, prices: Prices, state: State | None) -> dict[str, Any]:
     kind = "served" if is_served(reader) else "finished" if state.progress.finished else "unfinished"
     records = {record.opened.exam: record for record in exam_records(reader)}
     pair = pair_of(records.values(), learner_of(reader))
-    verdicts = [_verdicts(run, records[name]) for name in pair or ()]
+    verdicts = [_verdicts(run, records[name], is_start=not place) for place, name in enumerate(pair or ())]
     gain = gain_of(pair[0], verdicts[0], pair[1], verdicts[1]) if pair else None
     right, asked = score(state, unmeasured(reader), state.progress.closed) if baseline is None else _baseline(state)
     return {
@@ -105,7 +105,8 @@ def _baseline(state: State) -> tuple[int, int]:
     return sum(each.correct for each in verdicts), len(verdicts) + len(state.progress.unanswered("exam"))
 
 
-def _verdicts(run: Run, exam: ExamRecord) -> dict[str, bool]:
+def _verdicts(run: Run, exam: ExamRecord, *, is_start: bool) -> dict[str, bool]:
     log = exam.log(run)
-    lost = dict.fromkeys((each.question_id for each in log.of(AnswerUnanswered)), False)
+    # A gain is not over questions whose call failed at the start: against an outage every model gains.
+    lost = {} if is_start else dict.fromkeys((each.question_id for each in log.of(AnswerUnanswered)), False)
     return lost | {each.question_id: each.correct for each in log.of(AnswerJudged)}

@@ -111,7 +111,7 @@ class RunReading:
             if not exams["problem"][row]:
                 whole.append(rows[row])
             pair = pair_of(whole, learner)
-            verdicts = [asked.verdicts(name) for name in pair or ()]
+            verdicts = [asked.verdicts(name, is_start=not place) for place, name in enumerate(pair or ())]
             gain = gain_of(pair[0], verdicts[0], pair[1], verdicts[1]) if pair else None
             counted.examine(asked, exams["exam"][row], gain)
 

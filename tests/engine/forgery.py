@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterable
 from itertools import chain, groupby, islice
 from pathlib import Path
 
+import msgspec
+
 from mage_es.engine.run.directory import clock
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import Draft, Event, Record, SegmentSealed
+from mage_es.events.vocabulary import Draft, Event, IterationClosed, Record, SegmentSealed
+from mage_es.projections.fold import State
 
 Change = Callable[[Record], Event | Iterable[Event]]
 """What stands in the place of a record: an event, or several."""
@@ -52,6 +55,22 @@ def replace(log: Path, folder: Path, change: Change, *, clock: Callable[[], int]
     shutil.rmtree(log)
     (folder / "forged").rename(log)
     return log
+
+
+def refolded(change: Change) -> Change:
+    """Return a change that also gives each closed iteration the digests of the changed events before it."""
+    state = State()
+
+    def whole(record: Record) -> Iterable[Event]:
+        found = change(record)
+        for event in [found] if isinstance(found, Event) else found:
+            if isinstance(event, IterationClosed):
+                event = msgspec.structs.replace(event, digests=state.digests())
+            state.seq += 1
+            state.apply(event)
+            yield event
+
+    return whole
 
 
 def after(sort: type[Event], *events: Event, which: Callable[[Event], bool] = lambda event: True) -> Change:

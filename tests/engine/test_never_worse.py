@@ -21,7 +21,7 @@ from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.viewing.ask import ask
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, BenefitDecided, Event, QuestionPlanned, Record
-from tests.engine.forgery import forged
+from tests.engine.forgery import forged, refolded, replace
 
 pytestmark = pytest.mark.slow
 
@@ -176,3 +176,17 @@ def test_a_log_in_which_another_prompt_was_served_than_the_record_is_for_is_foun
         check = check_benefit(run, LogReader(run.log_path), CONFIG)
         assert not check.ok and problem in check.detail and check.seq
     assert check_benefit(harmed, LogReader(harmed.log_path), CONFIG).ok
+
+
+def test_questions_that_speak_against_what_was_learned_cannot_be_left_out(tmp_path: Path) -> None:
+    run = begin(tmp_path, HARMED, guard="off")
+
+    def silent(record: Record) -> list[Event]:
+        event = record.event
+        is_of_them = (record.phase == "open" and record.iteration >= 0) or isinstance(event, BenefitDecided)
+        return [] if is_of_them else [event]
+
+    log = replace(run.log_path, tmp_path, refolded(silent))
+    assert not any(LogReader(log).of(BenefitDecided)) and examine(run, execution=HARMED).correct < 12
+    [check] = [check for check in verify(run).checks if not check.ok]
+    assert check.name == "learned" and check.detail.endswith("was not asked (open), against the rules")

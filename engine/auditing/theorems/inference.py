@@ -1,9 +1,9 @@
 """Frozen inference: an exam asks no guidance and learns nothing, and the run's log knows every exam that was taken.
 
 An exam has a log of its own, whose calls are counted here; a judge only scores, so its calls are not forbidden. The
-exam asks questions that the run never asked, of exactly the state that it names, and its log has no event that changes
-graph, memory, slots, bandits, coverage, tools, recipes or patterns. The run's log names every exam with its result and
-head, so that an exam that was removed, replaced or planted is found.
+exam asks questions that the run never asked, of exactly the state that its marker means, and its log has no event that
+changes graph, memory, slots, bandits, coverage, tools, recipes or patterns. The run's log names every exam with its
+result and head, so that an exam that was removed, replaced or planted is found.
 
 This reads the events themselves: the exam's report could share a mistake with the exam.
 """
@@ -20,7 +20,7 @@ from mage_es.engine.seams.check import Check
 from mage_es.events import vocabulary as v
 from mage_es.events.care import verify_log
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import LogError
+from mage_es.events.errors import LogError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.signing.heads import root_of
@@ -135,6 +135,8 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
             yield f"{seen} was asked in evolution too", asked[seen]
         if opened.head_seq > reader.head.seq:
             yield f"it asks the state after event {opened.head_seq}, and the log ends with event {reader.head.seq}", 1
+        if opened.marker != "latest" and _meant(opened.marker, reader) != opened.head_seq:
+            yield f"it asks the state after event {opened.head_seq}, which is not {opened.marker}", 1
         if wrong := fold(reader, until=opened.head_seq).differing(opened.digests):
             yield f"{', '.join(wrong)} differs from the run's log at event {opened.head_seq}", 1
         if record.closed and record.closed.root != root_of(path).hex():
@@ -144,7 +146,18 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     measured = f"{len(guidance)} guidance calls, {len(learned)} learned"
     measured += f", {judged} judge calls" if judged else ""
     detail = problem or f"{record.summary}; {len(asked)} unseen questions, frozen at event {opened.head_seq}"
-    return Check(name=name, ok=not problem, detail=detail, measured=measured, bound=BOUND, seq=seq)
+    # One that waited for its turn may have named the state before that.
+    is_late = opened.marker == "latest" and reader.last(v.IterationClosed, until=record.seq) > opened.head_seq
+    detail += "; an iteration had ended since, so it is not of the latest state" if is_late and not problem else ""
+    return Check(name=name, ok=not problem, detail=detail, measured=measured, bound=BOUND, seq=seq, doubt=is_late)
+
+
+def _meant(marker: str, reader: LogReader) -> int:
+    """Return the event that a marker means, 0 if none."""
+    try:
+        return reader.resolve(marker)
+    except UsageError:
+        return 0
 
 
 def _untrue(record: ExamRecord, events: Sequence[v.Event], asked: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """No leak: nothing that was learned contains an anchor or held-out question, except the cases of anchors
 (rules/refit.py), which no anchor is shown (own.py); and the certificate for it.
 
-Every prompt also holds what the run was given: the instruction of own tasks and the templates. Neither may hold a
+Every prompt also holds what the run was given: instruction and labels of own tasks, and the templates. None may hold a
 guarded question, for an exam would then measure what was written there.
 
 The splits are what the run committed to in its first events, so the log alone is enough. The largest similarity is that
@@ -91,7 +91,8 @@ def check_leaks(reader: LogReader) -> Check:
 def _given(started: v.RunStarted | None) -> Iterator[tuple[str, str]]:
     """Yield the names and texts of what a run was given to put into its prompts."""
     if started and started.benchmark.startswith(OWN_TASKS):
-        yield "the instruction", parse(started.benchmark).instruction
+        spec = parse(started.benchmark)
+        yield from (("the instruction", spec.instruction), ("the list of labels", ", ".join(spec.labels)))
     for each in started.templates if started else ():
         yield f"the template {each.name}", each.wording
 

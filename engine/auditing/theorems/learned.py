@@ -5,8 +5,11 @@ Rules
     - The commands are made by the functions of the loop itself, on the state before each, and decided as they were. So
       a memory, a skill, a principle, a mastery or a plan that no reply and no verdict gave is found; so are memories in
       a prompt that the state does not give, and a question that was left out.
+    - A phase ends when all its questions have an answer, and a snapshot asks no more and no less than the rules say: as
+      many of the anchors as the guard needs, and beside them what the gate or the trial of a form needs.
     - Nothing is learned beside these phases, except that people take memories out of use and bring them back, as far as
       that is allowed.
+    - A stand-in for guidance replies by rule, and its replies are computed again.
     - What an Explorer met is not decided again; the environment's word for it must be believed.
     - Vectors are computed again where that costs nothing. Only those that count words are the same on any machine: with
       others questions are not planned again, and a difference in what was learned is a doubt. So is one in a tool,
@@ -23,13 +26,24 @@ from typing import Any
 import msgspec
 
 from mage_es.engine.auditing.theorems.inference import learning_types
-from mage_es.engine.auditing.theorems.recount import ANOTHER, CheckBasis
+from mage_es.engine.auditing.theorems.recount import ANOTHER, CheckBasis, player_of, replied
 from mage_es.engine.auditing.theorems.settings import Draw
 from mage_es.engine.commands import Call, Command, Curate, Curation, PlanAnswers
 from mage_es.engine.courses import Ask
 from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
-from mage_es.engine.loop import assigned_in, to_evaluate, to_evolve, to_induce, to_learn, to_plan, to_snapshot
+from mage_es.engine.loop import (
+    assigned_in,
+    to_ask_bare,
+    to_compare,
+    to_evaluate,
+    to_evolve,
+    to_induce,
+    to_learn,
+    to_plan,
+    to_reprove,
+    to_snapshot,
+)
 from mage_es.engine.rules.rotation import AUTHOR_TOOLS
 from mage_es.engine.run.exam_plan import asked_of
 from mage_es.engine.run.inheriting import inheritance, last_inherited
@@ -77,7 +91,8 @@ def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
     doubts = list[str]()
     world, decided = given.world._replace(setting=setting._replace(salt=salt)), 0
     try:
-        at = _Recorded(world, verb("deciding_served")(world, reader) if setting.is_served else None)
+        served = verb("deciding_served")(world, reader) if setting.is_served else None
+        at = _Recorded(world, served, is_release=given.is_release)
     except PrerequisiteError as missing:
         return _unchecked(str(missing))
     for _, commit in groupby(reader.records(), key=lambda record: record.commit):
@@ -88,6 +103,8 @@ def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
             except MageError as missing:
                 return _unchecked(str(missing))
             decided += place >= 0
+            if given.is_release and (misasked := _misasked(at, own[-1].event)):
+                return _check(ok=False, detail=misasked, measured="1 without a cause", seq=own[-1].seq)
             if problem and (why := _excuse(given, at.world, own[place].event)):
                 doubts.append(f"{problem}: {why}")
             elif problem:
@@ -114,17 +131,28 @@ def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
 class _Recorded:
     """A run's world and state at one place of its log. Guidance is not asked: what it said is on record."""
 
-    def __init__(self, world: World, served: Callable[[State, Sequence[v.Record]], list[Command]] | None) -> None:
+    def __init__(
+        self,
+        world: World,
+        served: Callable[[State, Sequence[v.Record]], list[Command]] | None,
+        *,
+        is_release: bool,
+    ) -> None:
         self.world, self.served, self.state = world, served, State()
+        self.player = player_of(world.setting.config.guidance, "guidance") if is_release else None
         self.last_plan: v.IterationPlanned | None = None
 
     async def guide(self, call: TypedCall, reply: type[Reply], /) -> tuple[Reply | None, str]:
         async def make(call: Call, move: Ask) -> None:
             """Make no call: the run, too, continued without this reply."""
 
+        def heard(move: Ask, called: v.ModelCalled) -> None:
+            if self.player and called.tier == "guidance" and replied(self.player, move.request) != called.text:
+                raise LogError(f"{called.model} replies otherwise about {called.about}")
+
         setting = self.world.setting
         return await recorded_typed(
-            self.state, call, reply, setting.templates, model=setting.config.guidance, make=make
+            self.state, call, reply, setting.templates, model=setting.config.guidance, make=make, heard=heard
         )
 
     def apply(self, record: v.Record) -> None:
@@ -182,6 +210,34 @@ def _otherwise(at: _Recorded, records: Sequence[v.Record]) -> tuple[str, int]:
             also = f" ({differing(told, found)})" if told and type(told) is type(found) else ""
             return f"{where}: verdicts and replies do not lead to this {what}{also}", min(place, len(records) - 1)
     return "", 0 if commands else -1
+
+
+def _misasked(at: _Recorded, mark: v.Event) -> str:
+    """Return which question a phase that ends here should have asked and did not, or vice versa; "" if none."""
+    if not isinstance(mark, v.PhaseCompleted) or at.world.setting.is_served:
+        return ""
+    setting, progress, k = at.world.setting, at.state.progress, mark.iteration
+    wanted = set[tuple[v.Phase, str]]()
+    match mark.phase:
+        case "evaluate":
+            wanted |= {(mark.phase, plan.question_id) for plan in progress.plans("evaluate")}
+        case "snapshot":
+            batches: list[tuple[v.Phase, dict[str, v.Purpose]]] = [("open", to_ask_bare(at, k)), *to_compare(at, k)]
+            wanted |= {(phase, name) for phase, names in batches for name in names}
+            if setting.reproves(k):
+                wanted |= {("open", name) for name in to_reprove(at)}
+            planned = {plan.question_id for plan in progress.plans("snapshot")}
+            unplanned = {*setting.anchors} - planned - at.state.scores.anchor_answers(k).keys()
+            wanted |= {("snapshot", name) for name in unplanned}
+        case _:
+            return ""
+    phases: set[v.Phase] = {mark.phase, "open", "form"} if mark.phase == "snapshot" else {mark.phase}
+    asked = ((phase, plan.question_id) for phase in phases for plan in progress.plans(phase))
+    settled = {each for each in asked if progress.is_settled(*each)}
+    if not (wrong := sorted(wanted ^ settled)):
+        return ""
+    (phase, name), verb = wrong[0], "was not asked" if wrong[0] in wanted else "was asked"
+    return f"{mark.phase} of iteration {k}: {name} {verb} ({phase}), against the rules"
 
 
 async def _command(at: _Recorded, mark: v.PhaseCompleted) -> Command:

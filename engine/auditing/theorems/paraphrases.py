@@ -20,13 +20,14 @@ import numpy as np
 from mage_es.engine.auditing.theorems.recount import CheckBasis
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.rules.near_duplicates import SHINGLE
+from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.embedder import Vectors
 from mage_es.events.errors import PrerequisiteError
-from mage_es.events.facts.private import ERASED
+from mage_es.events.facts.private import ERASED, is_erased
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.events.vocabulary import MemoryAppended, QuestionPlanned
 
 _check = partial(Check, name="paraphrases", bound="0 pairs")
 _AT_ONCE = 256
@@ -53,7 +54,8 @@ class Paraphrases(NamedTuple):
 
 
 def check_paraphrases(reader: LogReader, given: CheckBasis) -> Check:
-    """Return which evolution questions that the run asked are paraphrases of anchors or held-out ones."""
+    """Return which questions that were learned from are paraphrases of anchors or held-out ones: those that the run
+    asked, and those of its cases, which may be a client's or another run's."""
     if given.world is None:
         return _unchecked(given.missing)
     world = given.world
@@ -64,14 +66,16 @@ def check_paraphrases(reader: LogReader, given: CheckBasis) -> Check:
         [each for each in map(world.questions.__getitem__, names) if not each.subject.startswith(ERASED)]
         for names in (sorted(asked), (*world.splits.anchors, *world.splits.held_out))
     )
+    cases = (memory for memory in reader.of(MemoryAppended) if memory.phase != OF_ANCHORS)
+    texts = {memory.question: memory.question_id for memory in cases if not is_erased(memory.question)}
+    others = texts.keys() - {"", *(question.question for question in learned)}
+    learned += [_question(texts[text], text) for text in sorted(others)]
     try:
         found = paraphrases(learned, guarded, world.embedder.encode)
     except PrerequisiteError as error:
         return _unchecked(str(error))
     blurred = f", {found.blurred} of which it cannot tell from one another" if found.blurred else ""
-    told = (
-        f"{len(learned)} questions asked to learn from, {len(guarded)} guarded ones{blurred}, by {world.embedder.name}"
-    )
+    told = f"{len(learned)} questions learned from, {len(guarded)} guarded ones{blurred}, by {world.embedder.name}"
     nearest = "; ".join(f"{pair.learned} to {pair.guarded}: {pair.cosine:.3f}" for pair in found.pairs[:_TOLD])
     detail = f"{told}; nearest: {nearest}" if nearest else told
     return _check(ok=True, detail=detail, measured=f"{len(found.pairs)} pairs", doubt=bool(found.pairs))
@@ -103,6 +107,10 @@ def paraphrases(
                 if _may_be_same(numbers[1][other], numbers[0][place]):
                     pairs.append(Likened(float(others[other] @ own[place]), learned[other].id, guarded[place].id))
     return Paraphrases(sorted(pairs, reverse=True), blurred)
+
+
+def _question(name: str, text: str) -> Question:
+    return Question(id=name, benchmark="", split="evolution", task_type="", question=text, gold="")
 
 
 def without_fifths(text: str, first: int) -> str:

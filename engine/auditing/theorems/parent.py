@@ -13,7 +13,7 @@ from mage_es.engine.auditing.theorems.recount import CheckBasis
 from mage_es.engine.rules.new_memories import CASE
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance, is_merged, last_inherited, not_inherited, taken_types
-from mage_es.engine.run.world import World
+from mage_es.engine.run.world import World, first_event, templates_of
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.embedder import to_bytes
 from mage_es.events.care import verify_log
@@ -46,6 +46,9 @@ def check_parent(reader: LogReader, parent: Run) -> Check:
     if wrong := fold(LogReader(parent.log_path), until=begun.seq).differing(begun.digests):
         detail = f"{', '.join(wrong)} of {parent.id} differs from what the run says of it"
         return Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=2)
+    if begun.is_served and templates_of(first_event(reader)) != templates_of(first_event(LogReader(parent.log_path))):
+        detail = f"the templates of its prompts are not those of {parent.id}"
+        return Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=1)
     detail = f"its past is the log of {parent.id} up to event {begun.head_seq}, of which {begun.seq} count"
     return Check(name=NAME, ok=True, detail=detail, measured=f"{begun.head_seq} equal", bound=BOUND)
 

@@ -79,8 +79,8 @@ class _Asking:
 
 
 class Recount:
-    """The answers of one log. `execution` and `judge` are the models that an exam names; in a run any model may
-    answer. `replies` are those of other logs, which are not asked for again when a question is."""
+    """The answers of one log. `execution` and `judge` are the models that it names. `replies` are those of other logs,
+    which are not asked for again when a question is."""
 
     def __init__(
         self,
@@ -95,10 +95,7 @@ class Recount:
         self._judge = judge if judge is not None or given.world is None else given.world.setting.config.judge
         self._open: dict[_Key, _Asking] = {}
         self._method: tuple[int, bool, World] | None = None
-        self._player: Model | None = None
-        if is_embedded(execution) and given.is_release:
-            with suppress(UsageError):  # a log can name anything
-                self._player = open_model(execution, "execution")
+        self._player = player_of(execution, "execution") if given.is_release else None
         self._replies, self._right = replies, dict[str, bool]()
         self.may_reword = False
         """Whether what comes next may have been asked with another instruction (`mage_es.gepa`)."""
@@ -283,6 +280,8 @@ class Recount:
             if fact is None:
                 return self._missing_fact(move, asking)
             used.append(fact)
+            if isinstance(fact, v.CallFailed) and self._player and fact.tier == "execution":
+                return f"a call of {fact.model} failed ({fact.fault}), which answers by rule"
             if isinstance(fact, v.CallFailed) and not (isinstance(move, Ask) and move.is_spare):
                 move = Finish("", lost=f"{fact.fault}: {fact.problem}")
                 break
@@ -324,7 +323,7 @@ class Recount:
 
     def _otherwise_replied(self, request: Request, called: v.ModelCalled) -> str:
         """Return how a stand-in's reply differs from the recorded one."""
-        if self._player is None or (said := _replied(self._player, request)) == called.text:
+        if self._player is None or (said := replied(self._player, request)) == called.text:
             return ""
         return f"{called.model} replies {said[-60:]!r} to this request, and recorded is {called.text[-60:]!r}"
 
@@ -420,7 +419,14 @@ def _in_words(event: v.Event) -> str:
             raise TypeError(f"{type(event).__name__} settles no question")
 
 
-def _replied(player: Model, request: Request) -> str:
+def player_of(spec: str, tier: v.Tier) -> Model | None:
+    """Return the stand-in that a spec names, None for any other model."""
+    with suppress(UsageError):  # a log can name anything
+        return open_model(spec, tier) if is_embedded(spec) else None
+    return None
+
+
+def replied(player: Model, request: Request) -> str:
     """Return the reply of a stand-in as recorded; a stand-in never waits."""
     asking: Any = player.complete(request)
     try:

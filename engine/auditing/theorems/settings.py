@@ -17,7 +17,7 @@ from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_mastered, take_snapshot
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
-from mage_es.engine.run.inheriting import inheritance, last_inherited, past_of
+from mage_es.engine.run.inheriting import inheritance, is_served, last_inherited, past_of
 from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.world import World, divide, templates_of
 from mage_es.engine.seams.check import Check
@@ -58,7 +58,8 @@ def check_settings(reader: LogReader, started: v.RunStarted, given: CheckBasis, 
     config, world = parse(started.config), given.world
     if shown := next(_shown(reader, config), None):
         return _contradicted(*shown)
-    if given.is_release and not inheritance(reader) and templates_of(started) != packaged():
+    is_worded_otherwise = given.is_release and templates_of(started) != packaged()
+    if is_worded_otherwise and not is_served(reader):
         return _contradicted("the templates of its prompts are not those of the package that it names", 1)
     if world is None:
         detail = f"each event agrees with them, but nothing was decided again: {given.missing}"
@@ -68,6 +69,9 @@ def check_settings(reader: LogReader, started: v.RunStarted, given: CheckBasis, 
     if decided:
         detail = f"{decided[0]}: {ANOTHER}"
         return Check(name=NAME, ok=True, detail=detail, measured="1 not shown", bound=BOUND, seq=decided[1], doubt=True)
+    if is_worded_otherwise:  # it has its parent's, which may be of another release
+        detail = "the templates of its prompts are not this package's: --parent compares them with its parent's"
+        return Check(name=NAME, ok=True, detail=detail, measured="1 not shown", bound=BOUND, seq=1, doubt=True)
     detail = "the questions asked, the guard's verdicts and the end follow from them, and each event agrees with them"
     return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
 

@@ -58,7 +58,7 @@ BOUND = f"p {CHANCE:g} at {LEAST_SHARE:.0%}"
 ALL_BUT_A_FEW = 0.95
 _MOST = 2000
 """Most questions to compare on each side: with more, effects too small to matter in an exam would be significant."""
-_QUOTED = "The instruction holds a question of the split {}, and every prompt holds the instruction. Leave it out."
+_QUOTED = "Instruction or labels hold a question of the split {}, and every prompt holds these. Leave it out."
 _BY_PLACE = re.compile(r"(test-)?row-\d+\+*")
 _DIGITS, _WORDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+|\d+")
 
@@ -128,8 +128,9 @@ def target_leaks(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[
     found = told_by(questions, splits, task_types=types, is_type_asked=asked, only_leaks=True)
     is_own = bool(column_roles_of(benchmark))
     told = tuple(warning(told, is_own=is_own) for told in found if told.is_leak)
-    instruction = traits_of(benchmark).task
-    quoted = Guarded(splits.events).likeness([instruction]) if instruction else NOTHING_ALIKE
+    traits = traits_of(benchmark)
+    given = [*filter(None, (traits.task, benchmark.answer_format if traits.labels else ""))]
+    quoted = Guarded(splits.events).likeness(given) if given else NOTHING_ALIKE
     return (*told, _QUOTED.format(quoted.split.replace("_", "-"))) if quoted.is_leak else told
 
 

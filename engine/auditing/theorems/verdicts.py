@@ -7,8 +7,8 @@ Rules
       only rightly recalled answers have no reply, and the verdict is the one given by the rule, or by the judge's
       recorded reply.
     - An exam asks the questions that its size and the seed give, with the plans that its state gives (if texts can be
-      embedded here), and has one verdict for each, and replies only from the models that it names. A stand-in's reply
-      is a function of the request, and is computed again.
+      embedded here), and has one verdict for each, and replies only from the models that it names.
+    - A stand-in's reply is a function of the request, and is computed again; no call of one fails.
     - What cannot be checked here is counted with its reason, and leaves a doubt: a copy without right answers, a scorer
       or a benchmark that is not installed, erased texts, another release of this package.
 """
@@ -97,8 +97,9 @@ def check_verdicts(run: Run, reader: LogReader, given: CheckBasis) -> Iterator[C
     if problem := _regolded(reader, given.world):
         yield Check(name=NAME, ok=False, detail=problem, bound=BOUND)
     state, exams = State(), dict[str, Check]()
-    given_own = basis_at(given, first_event(reader))
-    own, again = Recount(given_own), _Again(run, reader, given_own)
+    started = first_event(reader)
+    given_own = basis_at(given, started)
+    own, again = Recount(given_own, execution=started.execution_model), _Again(run, reader, given_own)
     problem, seq, inherited = "", 0, last_inherited(reader)
 
     def examine(record: ExamRecord) -> None:

@@ -97,11 +97,16 @@ class Study:
         counting = {seed: run.counting(at) for seed, run in self.at(place).items() if run.finished}
         return {seed: exam for seed, exam in counting.items() if exam is not None}
 
-    def scores(self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end") -> pl.DataFrame:
-        """Return the `value` in [0, 1] of each `question` and `seed` of a placement's exams by one measure."""
+    def scores(
+        self, place: Placement, measure: Measure = "accuracy", at: ExamState = "end", *, is_answered: bool = False
+    ) -> pl.DataFrame:
+        """Return the `value` in [0, 1] of each `question` and `seed` of a placement's exams by one measure; with
+        `is_answered` without questions whose call failed."""
         value = pl.col(MEASURED[measure]).cast(pl.Float64)
         answers = (
-            exam.answers.select(seed=pl.lit(seed, pl.Int64), question="question_id", value=value)
+            (exam.answered if is_answered else exam.answers).select(
+                seed=pl.lit(seed, pl.Int64), question="question_id", value=value
+            )
             for seed, exam in self.exams(place, at).items()
         )
         return pl.concat([_NO_SCORES, *answers])
@@ -117,7 +122,8 @@ class Study:
     ) -> Cell | None:
         """Return one placement minus another in points (`over`: its exam at the start or the end), see `difference`.
 
-        Exams of a seed that asked different questions are not compared, and a note names them.
+        Exams of a seed that asked different questions are not compared, and a note names them. Nor is a question whose
+        call failed at the start.
         """
         ours, theirs = self.exams(one), self.exams(other, over)
         common = ours.keys() & theirs.keys()
@@ -131,7 +137,7 @@ class Study:
             self.notes += [] if note in self.notes else [note]
         if unequal and len(unequal) == len(common):
             return None
-        sides = (self.scores(one, measure), self.scores(other, measure, over))
+        sides = (self.scores(one, measure), self.scores(other, measure, over, is_answered=over == "start"))
         return difference(*(side.filter(~pl.col("seed").is_in(unequal)) for side in sides))
 
     def over_start(self, place: Placement, measure: Measure = "accuracy") -> Cell | None:

@@ -13,6 +13,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.exam import examine
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import Event, ModelCalled, Record
 from tests.engine.conftest import SMALL
@@ -70,6 +71,20 @@ def test_replies_far_better_than_the_model_that_is_said_to_have_given_them_are_n
     poor = Solver(wise=False)
     report = reproduce(run, share=1.0, execution=poor)
     assert not report.ok and poor.asked and "the recorded replies are not its own" in asked_again(report).detail
+
+
+def test_replies_far_worse_than_the_model_that_is_said_to_have_given_them_are_not_its_own(tmp_path: Path) -> None:
+    wise, poor = Solver(wise=True), Solver(wise=False)
+    models = Models(wise, open_model("builtin/reference", "guidance"), None)
+    config = msgspec.structs.replace(SMALL, held_out=200)
+    evolve(config, models=models, runs_dir=tmp_path, runtime=Runtime(workers=2), run_id="mine")
+    run = find_run(tmp_path, "mine")
+    examine(run, at="start", execution=poor, questions=100)
+    examine(run, execution=wise, questions=100)
+    report = reproduce(run, share=1.0, execution=wise)
+    [asked] = report.asked
+    assert asked.right > asked.recorded_right and asked.p < 0.001
+    assert not report.ok and "the recorded replies are not its own" in asked_again(report).detail
 
 
 def test_a_share_that_is_none_is_refused(small_run: Run) -> None:

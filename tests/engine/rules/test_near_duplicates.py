@@ -1,6 +1,8 @@
 """Whether a text is, or quotes, a near-duplicate."""
 
 import gc
+import unicodedata
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -12,6 +14,7 @@ from mage_es.engine.rules.near_duplicates import (
     ExactIndex,
     common_shingles,
     near_groups,
+    normalise,
     passage_similarity,
     shingle_run,
 )
@@ -128,3 +131,22 @@ def test_words_that_no_two_texts_share_cost_no_list_each() -> None:
         index.add(shingle_run(text))
     assert len(gc.get_objects()) - before < 50 * 200 / 2
     assert index.nearest(shingle_run(texts[7])) == (1.0, 7)
+
+
+@pytest.mark.parametrize(
+    "rewritten",
+    [
+        lambda text: unicodedata.normalize("NFD", text),
+        lambda text: " ".join(f"{word[:1]}\u200b{word[1:]}" for word in text.split()),
+        lambda text: " ".join(f"{word[:2]}\u00ad{word[2:]}" for word in text.split()),
+        lambda text: "".join(chr(ord(each) + 0xFEE0) if "a" <= each <= "z" else each for each in text),
+        lambda text: text.replace(" ", "\u00a0").replace("ff", "\ufb00"),
+    ],
+    ids=["decomposed", "zero-width", "soft hyphens", "full-width", "ligature"],
+)
+def test_a_question_in_other_characters_that_look_the_same_is_the_same(rewritten: Callable[[str], str]) -> None:
+    text = (
+        "Welche Abteilung prüft den Kaffeeautomaten, den die Müllers am Dienstag ohne Schlüssel zurückgeschickt haben?"
+    )
+    assert normalise(rewritten(text)) == normalise(text)
+    assert near_groups([text, f"Dazu noch: {rewritten(text)}"], ()) == [[0, 1]]

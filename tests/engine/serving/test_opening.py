@@ -23,8 +23,9 @@ from mage_es.events.care.heads import kept_heads
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.signing.notes import make_key, read_signer
-from mage_es.events.vocabulary import InferenceOpened, RunInherited, SignerNamed
+from mage_es.events.vocabulary import Event, InferenceOpened, Record, RunInherited, RunStarted, SignerNamed
 from tests.engine.conftest import SMALL
+from tests.engine.forgery import replace
 from tests.engine.serving.talking import said
 
 Serve = Callable[..., LiveRun]
@@ -46,6 +47,32 @@ def test_it_has_what_its_parent_had_learned_and_needs_it_no_more(serve: Serve, p
     assert examine(run, questions=4).total == 4 and verify(run).ok
     again = serve(run=run)
     assert again.process == 2 and again.marker == 0
+
+
+def with_a_hint(record: Record) -> Event:
+    """Change a run's log so that every prompt of it says something more."""
+    if not isinstance(event := record.event, RunStarted):
+        return event
+    told = [msgspec.structs.replace(each, wording=f"{each.wording} Of rolls say 72.") for each in event.templates]
+    return msgspec.structs.replace(event, templates=tuple(told))
+
+
+def test_words_planted_in_the_templates_of_a_run_that_goes_on_are_found(
+    serve: Serve, parent: Run, tmp_path: Path
+) -> None:
+    live = serve()
+    live.close()
+    config = msgspec.structs.replace(SMALL, iterations=1, pool=8)
+    evolve(config, from_run=parent, runs_dir=tmp_path / "children", run_id="child")
+    child = Run("child", tmp_path / "children" / "child")
+    for run in (live.run, child):
+        assert not any(check.doubt or not check.ok for check in verify(run, parent=parent).checks)
+        replace(run.log_path, tmp_path, with_a_hint)
+    found = {check.name: check for check in verify(live.run, parent=parent).checks}
+    assert found["settings"].doubt and "--parent compares them" in found["settings"].detail
+    assert not found["parent"].ok and "the templates of its prompts are not those of" in found["parent"].detail
+    found = {check.name: check for check in verify(child).checks}
+    assert not found["settings"].ok and "templates" in found["settings"].detail
 
 
 def test_it_is_told_as_served_and_learns_by_publishing_only(serve: Serve, tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ import pytest
 
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.benchmarks.registry import open_benchmark
-from mage_es.engine.config import Config
+from mage_es.engine.config import Config, parse
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.model import MAX_TOKENS, Completion, Request
 from mage_es.engine.seams.plugins import EntryPoint, installed
@@ -22,6 +23,7 @@ from mage_es.engine.study.baseline import baseline, read_baseline, resume_baseli
 from mage_es.engine.study.baselines.method import PreparedTask, RunView
 from mage_es.engine.study.cli.ring import by_seed_table, conditions, notes
 from mage_es.engine.study.ring import RingDifference, RingReport, difference_of, ring
+from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.viewing.show import show
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted, UsageError
@@ -440,3 +442,28 @@ class Answering:
     async def complete(self, request: Request) -> Completion:
         self.asked.append(request)
         return Completion(text="Answer: amber", input_tokens=5, output_tokens=2)
+
+
+@pytest.mark.slow
+def test_a_ring_takes_no_run_of_another_method_or_other_data_or_of_what_was_learned_elsewhere_for_its_own(
+    tmp_path: Path, tickets: Config
+) -> None:
+    ringed(tmp_path / "first", tickets, "knn", "mage")
+    runs = tmp_path / "first"
+
+    def refused(method: str) -> str:
+        with pytest.raises(UsageError, match="another --name") as told:
+            ringed(runs, tickets, method)
+        return str(told.value)
+
+    (runs / "r-knn-s7").rename(runs / "r-full_history-s7")
+    assert "is of knn with 24 questions to learn from, and not of full_history" in refused("full_history")
+    mage = find_run(runs, "r-mage-s7")
+    config = parse(first_event(LogReader(mage.log_path)).config)
+    (runs / "r-mage-s7").rename(runs / "elsewhere")
+    evolve(config, from_run=runs / "elsewhere", runs_dir=runs, run_id="r-mage-s7", models=models())
+    assert "began with what elsewhere had learned" in refused("mage")
+    table = tmp_path / "tickets.csv"
+    table.write_text(table.read_text().replace("amber", "dune"))
+    (runs / "r-full_history-s7").rename(runs / "r-knn-s7")
+    assert "was made with other data" in refused("knn")

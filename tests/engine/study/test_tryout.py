@@ -11,6 +11,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.study.cli.tryout import verdict
 from mage_es.engine.study.tryout import ByModel, TryoutReport, tryout
@@ -120,6 +121,21 @@ def test_what_the_nearest_cases_answer_is_no_gain_of_a_model_that_gets_nothing_r
     said = " ".join(verdict(report))
     assert "That is a gain of the look-up." in said and "12 empty" in said
     assert f"MAGE recalled {report.recalled} of 12" in said and "--no-recall" in said
+
+
+def test_against_calls_that_failed_without_memory_nothing_is_gained(tickets: Config, tmp_path: Path) -> None:
+    class Refusing(Imitator):
+        async def complete(self, request: Request) -> Completion:
+            if len(request.messages) == 1 and "lamp" not in request.messages[-1]:
+                raise ModelFault(Fault("rejected", "not today", 422))
+            return await super().complete(request)
+
+    report = tried(tickets, tmp_path, Refusing())
+    rows = {row.method: row for row in report.ring.rows}
+    lamps = rows["zero_shot"].correct  # it says amber to all, which only a lamp is
+    assert rows["mage"].correct == rows["zero_shot"].total == 12 and report.unread == {"rejected": 12 - lamps}
+    assert report.gain.interval.pairs == lamps > 0
+    assert report.shown == "level" and not report.is_gain
 
 
 def test_a_stopped_one_goes_on_and_asks_nothing_twice(tickets: Config, tmp_path: Path) -> None:

@@ -20,15 +20,20 @@ from mage_es.engine.rules.splits import recorded_splits
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run, clock, find_run
 from mage_es.engine.run.exams import exam_records, sign_test
+from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.runtime import ProgressNote, Runtime
+from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.study.baseline import baseline
 from mage_es.engine.study.reporting.recorded import RecordedRun
+from mage_es.engine.study.reporting.study import open_study
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import aexamine, examine
 from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.replay import replay
+from mage_es.engine.viewing.card import card_of
+from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.show import show
 from mage_es.events import vocabulary as v
 from mage_es.events.disk import LocalFileSystem
@@ -37,6 +42,7 @@ from mage_es.events.log import Log, LogReader
 from mage_es.projections.fold import fold
 from tests.engine.conftest import SMALL, begin
 from tests.engine.copier import Copier, guided
+from tests.engine.viewing.test_chunks import table
 from tests.kit.models import Saying
 
 pytestmark = pytest.mark.slow
@@ -454,6 +460,41 @@ def test_on_a_plain_task_file_both_controls_take_the_gain_away_and_every_prompt_
         assert all(len(plan.memories) == len(own[plan.question_id]) for plan in plans_of(labelled, report))
         assert all(show(labelled, name).prompt_verified for name, _ in report.answers[:5])
     assert verify(labelled).ok
+
+
+class OutOfOrder(Copier):
+    """Refuses every second question."""
+
+    refused = 0
+
+    async def complete(self, request: Request) -> Completion:
+        self.refused += 1
+        if self.refused % 2:
+            raise ModelFault(Fault("rejected", "not today", 422))
+        return await super().complete(request)
+
+
+def test_against_an_outage_at_the_start_nothing_is_gained(labelled: Run) -> None:
+    start = examine(labelled, at="start", execution=OutOfOrder(LABELS), runtime=Runtime(workers=1))
+    assert start.unanswered == {"rejected": 20} and start.total == 40
+    lost = {each.question_id for each in LogReader(labelled.exam(start.exam_id).log_path).of(v.AnswerUnanswered)}
+    after = copied(labelled)
+    then, now = ({name: right for name, right in each.answers if name not in lost} for each in (start, after))
+    assert after.before and (after.before.total, after.before.correct) == (20, sum(then.values()))
+    points = 100 * (sum(now.values()) - sum(then.values())) / 20
+    card, overview = card_of(labelled, Prices()), table(Viewed(labelled), "overview")[-1]
+    for gain in (after.before.points, card["gain"], overview["gain"]):
+        assert gain == pytest.approx(points)
+    study = open_study(labelled.path.parent)
+    told = study.over_start(study.places[0])
+    assert told and told.mean == pytest.approx(points)
+
+
+def test_a_start_examined_again_on_fewer_questions_is_not_what_a_gain_is_over(labelled: Run) -> None:
+    first = copied(labelled, "start")
+    copied(labelled, "start", questions=3)
+    after = copied(labelled)
+    assert after.before and (after.before.exam_id, after.before.total) == (first.exam_id, 40)
 
 
 def test_shuffled_shows_what_a_question_would_not_have_got_and_permuted_what_it_would_have_with_other_answers(

@@ -18,6 +18,7 @@ from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import Log, LogReader
+from mage_es.events.signing.heads import root_of
 from tests.engine.forgery import Change, after, forged, instead, replace
 
 
@@ -42,9 +43,9 @@ def checked(run: Run) -> list[Check]:
 def forge_exam(run: Run, folder: Path, change: Change) -> Path:
     """Write the log of the run's exam anew, and let the run's log vouch for it."""
     log = replace(run.exams()[0].log_path, folder, change)
-    head = LogReader(log).head
+    head, root = LogReader(log).head, root_of(log).hex()
     vouch = instead(
-        v.ExamClosed, lambda event: msgspec.structs.replace(event, head_seq=head.seq, head_chain=head.chain)
+        v.ExamClosed, lambda event: msgspec.structs.replace(event, head_seq=head.seq, head_chain=head.chain, root=root)
     )
     replace(run.log_path, folder, vouch)
     return log
@@ -79,8 +80,10 @@ def test_a_lesson_in_the_log_of_an_exam_is_found(examined: Run, tmp_path: Path) 
     [
         ({"digests": (v.Digest(projection="memory", value="0" * 64),)}, "memory differs from the run's log"),
         ({"head_seq": 1_000_000}, "it asks the state after event 1000000, and the log ends with event"),
+        ({"marker": "start"}, "it asks the state after event"),
+        ({"marker": "iter-0"}, "it asks the state after event"),
     ],
-    ids=["another state", "a state that the log never had"],
+    ids=["another state", "a state that the log never had", "not the start", "not that iteration"],
 )
 def test_an_exam_of_another_state_is_found(examined: Run, tmp_path: Path, changes: dict[str, Any], found: str) -> None:
     def bent(event: v.Event) -> v.Event:
@@ -90,6 +93,20 @@ def test_an_exam_of_another_state_is_found(examined: Run, tmp_path: Path, change
     replace(examined.log_path, tmp_path, instead(v.ExamOpened, bent))
     exam = checked(examined)[1]
     assert not exam.ok and exam.detail.startswith(found)
+
+
+def test_an_exam_of_an_earlier_state_that_is_called_the_latest_leaves_a_doubt(examined: Run, tmp_path: Path) -> None:
+    reader = LogReader(examined.log_path)
+    earlier = reader.resolve("iter-0")
+    digests = next(event for event in reader.of(v.IterationClosed) if event.iteration == 0).digests
+
+    def bent(event: v.Event) -> v.Event:
+        return msgspec.structs.replace(event, head_seq=earlier, digests=digests)
+
+    forge_exam(examined, tmp_path, instead(v.ExamOpened, bent))
+    replace(examined.log_path, tmp_path, instead(v.ExamOpened, bent))
+    exam = checked(examined)[1]
+    assert exam.doubt and exam.detail.endswith("so it is not of the latest state")
 
 
 def test_an_exam_that_asked_an_evolution_question_is_found(examined: Run, tmp_path: Path) -> None:

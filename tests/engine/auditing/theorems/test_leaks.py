@@ -75,11 +75,14 @@ def test_a_strategy_that_holds_one_is_found(small_run: Run, tmp_path: Path, secr
     assert not check.ok and isinstance(named, SkillCreated) and "skill.created" in check.detail
 
 
-def test_an_instruction_or_a_template_that_holds_one_is_found(small_run: Run, tmp_path: Path, secret: str) -> None:
-    """Every prompt holds both, so that an exam would measure what was written there."""
+def test_an_instruction_a_label_or_a_template_that_holds_one_is_found(
+    small_run: Run, tmp_path: Path, secret: str
+) -> None:
+    """Every prompt holds them, so that an exam would measure what was written there."""
     told = f"Add. {secret} The answer is 4."
     given = {
         "instruction": {"benchmark": TaskSpec("t.csv", instruction=told).name},
+        "labels": {"benchmark": TaskSpec("t.csv", labels=("4", *told.split(", "))).name},
         "template": {"templates": (Template(name="answer_cot", wording=told),)},
     }
     for name, fields in given.items():

@@ -20,6 +20,7 @@ from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.check import Check
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
+    AnswerJudged,
     Draft,
     Event,
     GuardDecided,
@@ -29,6 +30,7 @@ from mage_es.events.vocabulary import (
     MemoryReleased,
     ModelCalled,
     QuestionPlanned,
+    Record,
     RunStarted,
     SkillCreated,
 )
@@ -71,6 +73,29 @@ def test_what_no_answer_and_no_reply_taught_is_found(
 ) -> None:
     check = checked(evolved_once, tmp_path, change)
     assert not check.ok and words in check.detail and check.seq, check.detail
+
+
+@pytest.mark.parametrize(("purpose", "phase"), [("anchor", "snapshot"), ("fresh", "evaluate")])
+def test_an_answer_that_was_left_out_is_missed(purpose: str, phase: str, evolved_once: Run, tmp_path: Path) -> None:
+    answers = [event for event in LogReader(evolved_once.log_path).of(AnswerJudged) if event.purpose == purpose]
+
+    def without(record: Record) -> list[Event]:
+        return [] if record.event == answers[-1] else [record.event]
+
+    check = checked(evolved_once, tmp_path, without)
+    name = answers[-1].question_id
+    assert not check.ok and f"{name} was not asked ({phase}), against the rules" in check.detail and check.seq
+
+
+def test_a_stand_in_for_guidance_says_what_it_would_say(evolved_once: Run, tmp_path: Path) -> None:
+    """The same reply with a blank at its end: what follows from it is the same, so that nothing else is wrong."""
+
+    def is_guidance(event: Event) -> bool:
+        return isinstance(event, ModelCalled) and event.tier == "guidance"
+
+    change = instead(ModelCalled, lambda call: msgspec.structs.replace(call, text=f"{call.text} "), is_guidance)
+    check = checked(evolved_once, tmp_path, change)
+    assert not check.ok and "builtin/reference replies otherwise about" in check.detail and check.seq
 
 
 def test_what_was_written_beside_the_phases_is_found(evolved_once: Run, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import QuestionPlanned
 from tests.engine.run.test_questions import rows, write
 
 GUARDED = "Which of the two bridges over the river was built by the monks before the great flood of the valley?"
@@ -73,6 +74,22 @@ def test_a_run_that_learned_from_a_paraphrase_of_a_held_out_question_leaves_a_do
     [check] = [each for each in report.checks if each.name == "paraphrases"]
     assert report.ok and check.result == "doubt" and check.measured == "1 pairs"
     assert "nearest: reworded to held-out: 0." in check.detail and "guarded ones, by hash" in check.detail
+
+
+def test_a_paraphrase_that_another_run_learned_leaves_a_doubt(tmp_path: Path) -> None:
+    def learned(name: str, pool: int, *more: dict[str, str], **how: Run) -> Run:
+        file = write(tmp_path / f"{name}.jsonl", [*({**row, "id": f"row-{n}"} for n, row in enumerate(rows())), *more])
+        spec, runs = f"tasks/{file}?scorer=exact", tmp_path / "runs"
+        config = Config(benchmark=spec, execution="builtin/analogist", seed=7, iterations=1, pool=pool, anchors=4)
+        evolve(config, runs_dir=runs, runtime=Runtime(workers=2), run_id=name, **how)
+        return Run(name, runs / name)
+
+    first = learned("first", 60, {"id": "reworded", "question": REWORDED, "answer": "the old one"})
+    held_out = {"id": "held-out", "question": GUARDED, "answer": "the old one", "split": "test"}
+    then = learned("then", 2, held_out, from_run=first)
+    assert "reworded" not in {plan.question_id for plan in LogReader(then.log_path).of(QuestionPlanned)}
+    [check] = [each for each in verify(then).checks if each.name == "paraphrases"]
+    assert check.result == "doubt" and "nearest: reworded to held-out: 0." in check.detail
 
 
 def test_a_sound_run_leaves_none_and_what_must_be_paid_for_is_not_compared(small_run: Run) -> None:

@@ -160,14 +160,17 @@ def test_an_exam_whose_answers_are_all_the_same_is_named_where_those_that_are_le
     assert leaks([*rows, *balanced]) == set()
 
 
-def test_an_instruction_that_quotes_a_question_of_the_exam_is_named_before_the_first_call() -> None:
+@pytest.mark.parametrize("place", ["instruction=So: ", f"labels={','.join(LABELS)},"])
+def test_an_instruction_or_a_label_that_quotes_a_question_of_the_exam_is_named_before_the_first_call(
+    place: str,
+) -> None:
     draw, config = random.Random(5), Config(benchmark="mine")
     rows = [{**labelled(draw, k), "question": f"{words(draw)} {words(draw)} {k}"} for k in range(100)]
     tasks = given_tasks("mine", rows)
     quoted = {q.id: q for q in all_questions(tasks)}[divide(config, tasks).held_out[0]]
-    tasks = given_tasks(f"mine?instruction=So: {quoted.question} Answer: {quoted.gold}", rows)
+    tasks = given_tasks(f"mine?{place}{quoted.question} Answer: {quoted.gold}", rows)
     [said] = target_leaks(config, tasks, divide(config, tasks))
-    assert "The instruction holds a question of the split held-out" in said
+    assert "Instruction or labels hold a question of the split held-out" in said
 
 
 REAL = ["finqa", "gsm8k", "hotpotqa", "medqa", "realmath", "webqa", "stbench", "webshop-100", "crafter"]

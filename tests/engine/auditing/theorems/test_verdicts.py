@@ -60,7 +60,7 @@ def forge(
 
     log = replace(run.exam(EXAM).log_path, folder, changed)
     reader = LogReader(log)
-    verdicts = list(reader.of(v.AnswerJudged))
+    verdicts, lost = list(reader.of(v.AnswerJudged)), sum(1 for _ in reader.of(v.AnswerUnanswered))
 
     def vouched(record: v.Record) -> v.Event:
         match record.event:
@@ -70,7 +70,8 @@ def forge(
                 return msgspec.structs.replace(
                     event,
                     correct=sum(verdict.correct for verdict in verdicts),
-                    total=len(verdicts),
+                    total=len(verdicts) + lost,
+                    unanswered=lost,
                     undecided=sum(1 for _ in reader.of(v.AnswerUndecided)),
                     head_seq=reader.head.seq,
                     head_chain=reader.head.chain,
@@ -168,6 +169,36 @@ def test_replies_that_are_all_right_are_not_what_a_stand_in_says(examined: Run, 
     check = the_one(examined)
     assert check.name == f"{NAME} {EXAM}" and "builtin/analogist replies" in check.detail
     assert "8 of 8 right" in next(c.detail for c in checked(examined) if c.name == f"exam {EXAM}")
+
+
+def test_calls_of_a_stand_in_that_failed_are_not_an_outage(examined: Run, tmp_path: Path) -> None:
+    def down(event: v.Event) -> list[v.Event]:
+        same = {name: getattr(event, name) for name in event.__struct_fields__}
+        match event:
+            case v.ModelCalled():
+                kept = {name: same[name] for name in v.CallFailed.__struct_fields__ if name in same}
+                lost = {"tries": 3, "fault": "server", "problem": "down", "status": 503, "wait_us": 0, "final": True}
+                return [v.CallFailed(**kept, **lost)]
+            case v.AnswerJudged():
+                kept = {name: same[name] for name in v.AnswerUnanswered.__struct_fields__ if name in same}
+                return [v.AnswerUnanswered(**kept, problem="server: down")]
+        return [event]
+
+    forge(examined, tmp_path, down)
+    assert "a call of builtin/analogist failed (server), which answers by rule" in the_one(examined).detail
+
+
+def test_a_stand_in_says_to_an_anchor_what_it_says_to_anyone(small_run: Run, tmp_path: Path) -> None:
+    run = Run(small_run.id, tmp_path / "copy")
+    shutil.copytree(small_run.log_path, run.log_path)
+
+    def put(record: v.Record) -> v.Event:
+        event = record.event
+        is_anchors = isinstance(event, v.ModelCalled) and event.purpose == "anchor"
+        return msgspec.structs.replace(event, text=f"Well.\n{event.text}") if is_anchors else event
+
+    replace(run.log_path, tmp_path, put)
+    assert "builtin/analogist replies" in the_one(run).detail
 
 
 def test_verdicts_without_calls_are_found(examined: Run, tmp_path: Path) -> None:

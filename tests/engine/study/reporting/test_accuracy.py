@@ -48,6 +48,7 @@ def test_a_question_left_without_an_answer_is_in_the_denominator_and_the_notes_s
     table = main(bench.study())
     read = dict(zip(list(table.columns), cells(table)[0], strict=True))
     assert (read["0-shot CoT"], read["before"], read["full"]) == ("25.0", "25.0", "75.0")
+    assert read["over before"].startswith("+66.7"), "the call that failed before is no pair"
     notes = notes_of(table)
     assert "The exam of w left 1 of 4 questions unanswered (filtered 1); they count as wrong." in notes
     assert any("The exam of z left 3 of 4" in note for note in notes)

@@ -181,6 +181,8 @@ class LiveRun:
         self.frozen = self._states.at
         self._note = lru_cache(maxsize=_NOTES)(self._rendered)
         self.marker = self.state.progress.closed
+        self.unpublished = ""
+        """Why the last publish of this process failed; "" if none did."""
         self.frozen(self.marker)
         self.journal = Journal(
             self.log,
@@ -533,7 +535,8 @@ class LiveRun:
     @property
     def health(self) -> Health:
         marker = self.frozen(self.marker).marker
-        return Health(self.run.id, marker, self.journal.problem, self.journal.queued, self._looked, self._far)
+        counted = self.journal.queued, self._looked, self._far
+        return Health(self.run.id, marker, self.journal.problem, *counted, self.unpublished)
 
     def advance(self) -> None:
         """Let new sessions see the last closed iteration."""

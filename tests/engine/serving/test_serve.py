@@ -1,8 +1,10 @@
 """The command: how it begins, what it refuses, how it ends, and that no key leaves it."""
 
 import asyncio
+import errno
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -252,6 +254,66 @@ def test_what_clients_say_is_published_while_requests_go_on(parent: Run) -> None
     assert (
         "0 published" in said[0] and "1 wait for a person: mage-es memory review" in said[1] and markers == ["iter-3"]
     )  # iter-2 has the anchors answered as things were
+
+
+@pytest.mark.slow
+def test_a_publish_that_fails_in_any_way_is_seen_and_tried_again(
+    parent: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    is_stale, real = True, shutil.disk_usage
+
+    def usage(path: Any) -> Any:
+        if is_stale:
+            raise OSError(errno.ESTALE, "Stale file handle")
+        return real(path)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+
+    async def lived(url: str) -> tuple[list[str], list[dict[str, Any]], list[str]]:
+        nonlocal is_stale
+        ready, said, is_over = asyncio.Future[ServeReport](), list[str](), False
+        settings = Serving(upstream=url, port=0, learn="propose", publish_every=1 / 60, holdback=0.0)
+        told: dict[str, Any] = {"begun": ready.set_result, "say": said.append, "stop": lambda: is_over}
+        serving = asyncio.create_task(aserve(str(parent.path), settings, runs_dir=parent.path.parent, **told))
+        async with httpx2.AsyncClient(base_url=(await ready).address, timeout=PATIENCE_S) as client:
+            asked = await client.post("/v1/chat/completions", json=CHAT)
+            value = {"answer": "7", "reasoning": "3 + 4 = 7"}
+            word = {"inference_id": asked.headers["x-mage-inference"], "metric": "right", "value": value}
+            assert (await client.post("/v1/feedback", json={**word, "idempotency_key": "a"})).status_code == 200
+            healths, rows = list[dict[str, Any]](), list[str]()
+            for is_failed in (True, False):
+                while True:
+                    await asyncio.sleep(0.1)
+                    assert not serving.done()
+                    health = (await client.get("/readyz")).json()
+                    if bool(health["runs"][f"{parent.id}-served"]["unpublished"]) == is_failed:
+                        break
+                healths.append(health)
+                rows.append((await client.get("/metrics")).text)
+                is_stale = False
+        is_over = True
+        await serving
+        return said, healths, rows
+
+    with upstream() as server:
+        said, healths, rows = asyncio.run(asyncio.wait_for(lived(server.url), PATIENCE_S))
+    assert "publishing failed and will be tried again: OSError: [Errno 116] Stale file handle" in said[0]
+    assert "Traceback" in caplog.text
+    assert [each["status"] for each in healths] == ["ok", "ok"], "what it does for requests is not affected"
+    for text, value in zip(rows, ("0.0", "1.0"), strict=True):
+        assert f'mage_publishing{{run="{parent.id}-served"}} {value}' in text
+
+
+def test_an_error_of_what_runs_beside_the_server_ends_it(parent: Run, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.write_text(KEYS.replace('upstream_key_env = "ACME_UPSTREAM"', ""))
+
+    def say(words: str) -> None:
+        raise BrokenPipeError(words)
+
+    settings = Serving(upstream="http://u", port=0, keys=str(keys))
+    with pytest.raises(BrokenPipeError, match="the previous keys still apply"):
+        serve(str(parent.path), settings, runs_dir=tmp_path, begun=lambda report: keys.unlink(), say=say)
 
 
 @pytest.mark.slow

@@ -95,6 +95,24 @@ def test_what_is_no_chat_passes_through_untouched(client: httpx2.Client, server:
     assert server.asked[-1].body == packed and reply.headers["x-mage-memories"] == "none"
 
 
+@pytest.mark.parametrize("path", ["/v1/chat/completions/", "/v1//chat/completions", "/v1/chat/completions//"])
+def test_a_slash_too_many_costs_no_memories(client: httpx2.Client, server: Upstream, live: LiveRun, path: str) -> None:
+    asked = {"model": "m", "messages": [{"role": "user", "content": known_question(live)}]}
+    reply = client.post(path, json=asked, headers={"x-session-id": path})
+    assert re.fullmatch("[0-9a-f]{4,}(,[0-9a-f]{4,})*", reply.headers["x-mage-memories"])
+    assert server.asked[-1].target == path and json.loads(server.asked[-1].body) != asked
+
+
+def test_a_base_url_that_cannot_be_right_is_told_what_is(client: httpx2.Client, proxy: str, server: Upstream) -> None:
+    before = len(server.asked)
+    claude = anthropic.Anthropic(api_key="k", base_url=f"{proxy}/v1", max_retries=0)
+    with pytest.raises(anthropic.NotFoundError, match="that of an Anthropic client before it"):
+        claude.messages.create(**MESSAGES)  # type: ignore[call-overload]
+    for path in ("/v1/v1/chat/completions", "/v1//v1/chat/completions", "/v1/feedback/", "/v1/inferences"):
+        assert client.post(path, json=CHAT).status_code == 404
+    assert len(server.asked) == before
+
+
 def test_a_stream_arrives_piece_by_piece_while_it_is_written(client: httpx2.Client, server: Upstream) -> None:
     server.go_on.clear()
     with client.stream("POST", "/v1/chat/completions", json=CHAT, headers={"x-do": "wait"}) as reply:

@@ -458,8 +458,8 @@ class LiveRun:
 
     async def curate(self, name: str, *, action: Curation, reason: str, by: str) -> None:
         """Take a memory out of use or bring it back, for every new turn from now on, whichever marker its session sees;
-        or review a proposal. Raises `UsageError` for an unknown one, or one whose status does not allow it, and
-        `NotRecorded`."""
+        or review a proposal. Raises `NotFound` for an unknown one, `UsageError` for one whose status does not allow it,
+        and `NotRecorded`."""
         reader = LogReader(self.run.log_path)
 
         def decided() -> Sequence[v.Draft]:
@@ -515,20 +515,17 @@ class LiveRun:
 
     def memory(self, memory_id: str, *, curates: bool = True) -> MemoryReport:
         """Return a memory in its current state. Raises `NotFound` for an unknown memory and, unless the key `curates`,
-        for one that is given to no model."""
-        try:
-            with self.lock:
-                found, until = item_of(self.state, memory_id), self.state.seq
-                name = found[0].memory_id
-                # Nor from the marker's state: what is being published may still be refused.
-                statuses = (
-                    status_of(self.state, name),
-                    status_of(self.frozen(self.marker).state, name) or OUT_OF_USE[0],
-                )
-                if not curates and any(each in OUT_OF_USE for each in statuses):
-                    raise UsageError(f"{self.run.id} has no memory {memory_id!r:.80} that this key may read.")
-        except UsageError as error:
-            raise NotFound(str(error)) from None
+        for one that is given to no model; `UsageError` for digits with which several begin."""
+        with self.lock:
+            found, until = item_of(self.state, memory_id), self.state.seq
+            name = found[0].memory_id
+            # Nor from the marker's state: what is being published may still be refused.
+            statuses = (
+                status_of(self.state, name),
+                status_of(self.frozen(self.marker).state, name) or OUT_OF_USE[0],
+            )
+            if not curates and any(each in OUT_OF_USE for each in statuses):
+                raise NotFound(f"{self.run.id} has no memory {memory_id!r:.80} that this key may read.")
         marker, reader = str(Marker("iteration", self.marker)), LogReader(self.run.log_path)
         return reported(self.run.id, marker, reader, *found, until=until)
 

@@ -559,6 +559,9 @@ def test_an_inference_is_explained_takes_feedback_and_is_counted(client: httpx2.
         {"action": "quarantine", "reason": ""},
     ):
         assert client.post(f"/v1/memories/{memory}", json=wrong).status_code == 400
+    unknown = "/v1/memories/ffffffffffff"
+    assert client.get(unknown).status_code == 404
+    assert client.post(unknown, json={"action": "quarantine", "reason": "w"}).status_code == 404
     for wrong, status in (
         ({**said, "inference_id": "inf-9-9"}, 404),
         ({**said, "value": False}, 409),

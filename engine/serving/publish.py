@@ -363,7 +363,7 @@ async def apublish(
             config=None,
             data_dir=data_dir,
             benchmark=benchmark,
-            models=models._replace(embedder=embedder),
+            models=msgspec.structs.replace(models, embedder=embedder),
             has_guidance=False,
             runtime=runtime or Runtime(),
         ) as session,

@@ -32,6 +32,7 @@ from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.served.frozen import FrozenRun, question_of
@@ -210,6 +211,7 @@ class LiveRun:
         benchmark: Benchmark | None = None,
         embedder: Embedder | None = None,
         fs: FileSystem | None = None,
+        require: Callable[[Run, World], None] = lambda served, world: None,
         **options: Unpack[ServingOptions],
     ) -> LiveRun:
         """Start serving what a run had learned at a marker, in a separate run (opening.py), with these options of
@@ -224,6 +226,7 @@ class LiveRun:
             benchmark=benchmark,
             embedder=embedder,
             fs=fs,
+            require=require,
         )
         try:
             return cls(opened, **options)

@@ -377,9 +377,9 @@ async def apublish(
 publish = blocking(apublish)
 
 
-def require_publishing(run: Run, world: World) -> None:
-    """Raise `UsageError` or `PrerequisiteError` if a run that is served could not be published meanwhile, by the models
-    that its configuration names."""
+def require_publishing(run: Run, served: Run, world: World) -> None:
+    """Raise `UsageError` or `PrerequisiteError` if a run `served`, which may not have begun yet, could not be published
+    meanwhile, by the models that its configuration names. `run` is what it serves."""
     _require_anchors(run, world.setting)
     require_scoring(world, "publishing")
     try:
@@ -387,9 +387,10 @@ def require_publishing(run: Run, world: World) -> None:
     except MageError as error:
         raise type(error)(
             f"--publish-every asks the anchors of {run.id} by the model that its configuration names. {error} Or "
-            f"serve it without, and publish from Python between: mage_es.publish({run.id!r}, execution=model)."
+            f"serve it without, and publish from Python between: mage_es.publish({served.id!r}, execution=model)."
         ) from None
-    _require_same_model(run, models.execution.name)
+    if served.path.is_dir() and served.events:
+        _require_same_model(served, models.execution.name)
 
 
 def _served(run: Run) -> LogReader:

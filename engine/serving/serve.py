@@ -7,6 +7,7 @@ import gc
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any
@@ -114,6 +115,7 @@ async def aserve(
         "bounds": _bounds(settings),
         "signer": signer,
         "say": say,
+        "publishes": settings.publish_every > 0,
     }
     if telemetry and telemetry.texts and not settings.record_texts:
         raise UsageError("--otel-texts sends the texts that are recorded, and none are: add --record-texts.")
@@ -122,8 +124,6 @@ async def aserve(
         outbox = stack.enter_context(sending_to(telemetry, say)) if telemetry else None
         listener = stack.enter_context(listening(host, settings.port))
         ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))
-        for live in lives.values() if settings.publish_every else ():
-            require_publishing(live.run, live.world)
         runs = {live.run.id: live for live in lives.values()}
         door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), _allowance(settings)
         hosts = (host, *(ring.hosts if ring else ()))
@@ -191,14 +191,16 @@ def _reached_by(key: Key, own: _Wanted) -> _Wanted:
 
 @asynccontextmanager
 async def _opened(
-    own: _Wanted, ring: KeyRing | None, runs_dir: Path, **options: Any
+    own: _Wanted, ring: KeyRing | None, runs_dir: Path, *, publishes: bool, **options: Any
 ) -> AsyncIterator[tuple[KeyRing | None, Mapping[_Wanted, LiveRun]]]:
     """Open every run that a key reaches or, without keys, the one that the command line names."""
     lives = dict[_Wanted, LiveRun]()
     async with AsyncExitStack() as stack:
         for wanted in dict.fromkeys(_reached_by(key, own) for key in ring.keys) if ring else [own]:
             parent, at, name = wanted
-            live = LiveRun.open(find_run(runs_dir, parent), at, runs_dir=runs_dir, name=name, **options)
+            run = find_run(runs_dir, parent)
+            more = {**options, "require": partial(require_publishing, run)} if publishes else options
+            live = LiveRun.open(run, at, runs_dir=runs_dir, name=name, **more)
             stack.push_async_callback(live.aclose)
             live.frozen(live.marker).warm()
             lives[wanted] = live

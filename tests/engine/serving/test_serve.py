@@ -182,7 +182,7 @@ def test_a_run_that_could_not_be_published_meanwhile_is_refused_before_it_is_ser
         begin = partial(serve, str(tmp_path / run), runs_dir=tmp_path, begun=begun.append, stop=lambda: True)
         with pytest.raises(UsageError, match=told):
             begin(Serving(upstream="http://u", port=0, publish_every=5.0))
-        assert not begun
+        assert not begun and not (tmp_path / f"{run}-served").exists()
         assert begin(Serving(upstream="http://u", port=0)).runs, "without it, it is served"
 
 

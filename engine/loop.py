@@ -344,9 +344,11 @@ async def ask_more(session: Session, k: int) -> None:
         return
     setting = session.world.setting
     more = questions_to_ask_more(setting, session.state, k)
-    for asked in range(0, len(more), LOOK):
-        await session.ask(k, "open", dict(islice(more.items(), asked, asked + LOOK)), frozen=True)
-        if is_settled(setting, session.state, k, [*more][: asked + LOOK]):
+    # Each look would wait for another batch of a judge's, which may take a day.
+    size = len(more) if session.clients.has_judge_in_batches else LOOK
+    for asked in range(0, len(more), max(1, size)):
+        await session.ask(k, "open", dict(islice(more.items(), asked, asked + size)), frozen=True)
+        if is_settled(setting, session.state, k, [*more][: asked + size]):
             break
 
 

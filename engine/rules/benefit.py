@@ -19,7 +19,8 @@ Rules
       make further pairs, at the price of a call each: those of the last iteration are asked bare as well, and those of
       the first, which were asked when nothing had been learned, are asked again, without their own cases. Otherwise the
       few anchors would decide by chance; a run of ten questions has two. If a rule drifts, the last questions count.
-      They are asked a few at a time (LOOK), until the pairs of each type settle the matter.
+      They are asked a few at a time (LOOK), until the pairs of each type settle the matter; all at once where a judge's
+      calls go in batches, each of which would be waited for.
     - In a run that continues another, anchors may be older than the rule that holds now. Those of a task type are out
       of date if its cases before some iteration are (rules/drift.py), or if its last questions, asked on what had been
       learned so far, were right significantly more or less often than these anchors were on the same (`differ`). Then
@@ -51,7 +52,8 @@ from mage_es.projections.memory import Memory
 MORE = 60
 """Most questions to ask once more; this many anchors alone show any gain that matters."""
 LOOK, SETTLED = 15, 0.01
-"""After every LOOK of these, no more are asked if the one-sided p of each task type is at most SETTLED."""
+"""After every LOOK of these, no more are asked if the one-sided p of each task type is at most SETTLED; unless all are
+asked at once."""
 SURE = 0.05
 """The anchors settle the matter, for or against what was learned, if the one-sided p is at most this."""
 

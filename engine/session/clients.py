@@ -55,8 +55,13 @@ class Clients:
             for tier, model in models.by_tier().items()
             if are_batched and tier != "execution" and isinstance(model, Batching)
         }
+        self._are_batched = runtime.batches
         if runtime.batches and not self.queues:
             announce("--guidance-batch has no effect: neither the guidance model nor the judge supports batches.")
+
+    @property
+    def has_judge_in_batches(self) -> bool:
+        return self._are_batched and "judge" in self.queues
 
     def by_tier(self) -> Mapping[Tier, Client]:
         """Return the client to ask by tier: its queue, if it has one."""

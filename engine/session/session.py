@@ -30,7 +30,8 @@ What cannot happen
     - A recorded call is made a second time, or a durable reply is lost.
     - Events are applied that the log does not hold, or in an order other than the log's.
     - A course calls the guidance tier: courses are never given its client.
-    - The number of workers, batches, or a crash changes what is learned: UPDATE decides over sorted answers.
+    - The number of workers, batches, or a crash changes what is learned: UPDATE decides over sorted answers. (Where a
+      judge's calls go in batches, the gate may count more questions that are asked once more.)
 """
 
 from collections.abc import Collection, Mapping

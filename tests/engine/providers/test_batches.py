@@ -19,6 +19,7 @@ from mage_es.engine.auditing.theorems.inference import check_inference
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, ProviderDown
+from mage_es.engine.rules.benefit import LOOK
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.pricing import read_prices
@@ -32,7 +33,7 @@ from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.events.errors import BudgetReached, Interrupted, MageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import BatchSubmitted, CallFailed, Event, IterationClosed, ModelCalled
+from mage_es.events.vocabulary import AnswerJudged, BatchSubmitted, CallFailed, Event, IterationClosed, ModelCalled
 from tests.engine.conftest import SMALL, never
 from tests.engine.providers.provider import Answer, Provider, provider, request_of
 from tests.engine.run.test_budget import PRICED
@@ -381,6 +382,25 @@ class Vague:
     async def complete(self, request: Request) -> Completion:
         await asyncio.sleep(0.02)  # so that the first answers come to the judge before the last are asked for
         return Completion(text=f"#### {SAYINGS['surplus'][0]}", input_tokens=100, output_tokens=20)
+
+
+def test_what_the_gate_asks_once_more_waits_for_one_batch_of_the_judge(judging: Provider, tmp_path: Path) -> None:
+    class Wordy(Vague):
+        async def complete(self, request: Request) -> Completion:
+            saying = SAYINGS["surplus"][bool(request.turns)]  # so that a bare answer needs a verdict of its own
+            return Completion(text=f"#### {saying}", input_tokens=100, output_tokens=20)
+
+    judge = open_model(f"anthropic/judge?base_url={judging.anthropic_url}", "judge")
+    evolve(
+        msgspec.structs.replace(JUDGED, anchors=0, guard="off"),
+        runs_dir=tmp_path,
+        runtime=Runtime(workers=4, retry_policy=QUICK, batches=True),
+        run_id="r",
+        models=Models(Wordy(), open_model("builtin/reference", "guidance"), judge),
+    )
+    records = list(LogReader(find_run(tmp_path, "r").log_path).records({AnswerJudged, BatchSubmitted}))
+    again = [each for each in records if each.phase == "open"]
+    assert [type(each.event) for each in again].count(BatchSubmitted) == 1 and len(again) > 1 + LOOK
 
 
 def test_where_answers_can_be_paid_no_more_those_who_wait_for_a_judge_are_sent_away(

@@ -559,6 +559,10 @@ def test_an_inference_is_explained_takes_feedback_and_is_counted(client: httpx2.
         {"action": "quarantine", "reason": ""},
     ):
         assert client.post(f"/v1/memories/{memory}", json=wrong).status_code == 400
+    for path in (f"/v1/inferences/{name}", f"/v1/memories/{memory}"):
+        deleted = client.delete(path)
+        assert deleted.status_code == 405 and "DELETE does nothing" in deleted.json()["error"]["message"]
+    assert client.post(f"/v1/inferences/{name}", json=said).status_code == 405
     unknown = "/v1/memories/ffffffffffff"
     assert client.get(unknown).status_code == 404
     assert client.post(unknown, json={"action": "quarantine", "reason": "w"}).status_code == 404

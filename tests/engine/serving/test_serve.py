@@ -24,8 +24,8 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.served import Serving
-from mage_es.engine.serving.cli.serve import _benefit, _recorded
-from mage_es.engine.serving.serve import ServeReport, aserve, serve
+from mage_es.engine.serving.cli.serve import _benefit, _named, _recorded
+from mage_es.engine.serving.serve import ServedAt, ServeReport, aserve, serve
 from mage_es.engine.serving.server import listening
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
@@ -192,6 +192,12 @@ def test_what_is_not_on_record_is_said_at_the_end() -> None:
         "1 request went",
         "8 requests went",
     ]
+
+
+def test_a_run_that_has_published_is_named_with_its_own_marker() -> None:
+    served = ServedAt(run_id="a-served", parent="a", marker="iter-4", floors=(0.0, 0.0), embedder="hash")
+    assert _named(served) == "a-served (at iter-4, begun from a)"
+    assert _named(replace(served, parent="a-served")) == "a-served (at iter-4)"
 
 
 def test_how_many_pairs_are_of_an_older_state_is_said_as_it_begins(parent: Run) -> None:

@@ -313,7 +313,8 @@ class LiveRun:
         notes = {} if memory == "off" else self._notes(key, session, reading.turns)
         earlier = len(notes) - (event.treatment == "memory" and reading.is_new)
         kept, cut = _within(text) if self._has_texts and reading.is_new else ("", 0)
-        waiting = event.turn_sha256 if reading.is_new else ""
+        # Of a reply that the client began, the model's words alone are read, which do not name it.
+        waiting = event.turn_sha256 if reading.is_new and not reading.is_begun else ""
         return Prepared(msgspec.structs.replace(event, turns=earlier, question=kept, question_cut=cut), notes, waiting)
 
     def session_of(self, reading: Reading, *, session: str = "", key: str = "", is_retry: bool = False) -> str:

@@ -9,8 +9,8 @@ Rules
       up, a process was killed) leads to its conversation if only one waits there. Everything belongs to a key: no
       client reaches another's conversation.
     - If two are the same to the letter up to a reply, nothing tells which continues: the newest that has not continued
-      is taken, since most that are older never will. What a client rewrote is a new conversation from the first reply that no client was given,
-      and keeps its bytes before that.
+      is taken, since most that are older never will. What a client rewrote is a new conversation from the first reply
+      that no client was given, and keeps its bytes before that.
     - Bounded: the newest are kept, and little of each. All of it is in the log and is read back from there (`recall`).
 
 """

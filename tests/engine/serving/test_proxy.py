@@ -113,6 +113,19 @@ def test_a_base_url_that_cannot_be_right_is_told_what_is(client: httpx2.Client, 
     assert len(server.asked) == before
 
 
+def test_a_turn_whose_reply_the_client_begins_gets_memories_and_keeps_them(
+    client: httpx2.Client, server: Upstream, live: LiveRun
+) -> None:
+    first = {"role": "user", "content": known_question(live)}
+    asked = {**MESSAGES, "metadata": {"user_id": "who begins replies"}}
+    reply = client.post("/v1/messages", json={**asked, "messages": [first, {"role": "assistant", "content": "It"}]})
+    *noted, begun = json.loads(server.asked[-1].body)["messages"]
+    assert "," in reply.headers["x-mage-memories"] and noted != [first] and begun["content"] == "It"
+    later = [{"role": "assistant", "content": "It is 7."}, {"role": "user", "content": "Are you sure?"}]
+    client.post("/v1/messages", json={**asked, "messages": [first, *later]})
+    assert json.loads(server.asked[-1].body)["messages"][: len(noted)] == noted
+
+
 def test_a_stream_arrives_piece_by_piece_while_it_is_written(client: httpx2.Client, server: Upstream) -> None:
     server.go_on.clear()
     with client.stream("POST", "/v1/chat/completions", json=CHAT, headers={"x-do": "wait"}) as reply:

@@ -63,7 +63,7 @@ def _lasting(minutes: float | None) -> Iterator[str]:
 
 def agrees(settings: Settings, *, yes: bool) -> bool:
     """Return whether the user agrees to pay: by --yes, by a limit, or at the terminal."""
-    return yes or any(settings.limits[:2]) or agreed("Go on? [y/N] ")
+    return yes or bool(settings.limits.max_usd or settings.limits.max_calls) or agreed("Go on? [y/N] ")
 
 
 def pay(price: AskingPrice, told: str, out: Output, settings: Settings, *, yes: bool, tier: str = "execution") -> None:

@@ -123,13 +123,13 @@ class Settings:
     def limits(self) -> Limits:
         from mage_es.engine.run.budget import Limits
 
-        return msgspec.convert([self.entries[name].value for name in Limits._fields], Limits)
+        return msgspec.convert({name: self.entries[name].value for name in Limits.__struct_fields__}, Limits)
 
     def within(self, recorded: Limits) -> Settings:
         """Return the same settings with a run's recorded limits, except where a flag or a stricter limit is given."""
         kept = {
             name: limit
-            for name, limit in recorded._asdict().items()
+            for name, limit in msgspec.structs.asdict(recorded).items()
             if limit and self.entries[name].origin != "flag" and not 0 < float(str(self.entries[name].value)) < limit
         }
         return Settings({**self.entries, **_of(kept, "the run")}, self._found)

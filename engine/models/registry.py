@@ -9,12 +9,12 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from mage_es.engine.benchmarks.registry import needs_learner, own_models, with_own_models
-from mage_es.engine.config import BENCHMARK
+from mage_es.engine.config import BENCHMARK, NamedSettings
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.plugins import load, open_plugin, require_has
 from mage_es.engine.seams.spec import spec_of
@@ -40,7 +40,7 @@ def open_model(spec: str, tier: Tier) -> Model:
     return model
 
 
-class Models(NamedTuple):
+class Models(msgspec.Struct, metaclass=NamedSettings, frozen=True):
     """The models of a run by tier. An exam has no guidance; without a judge, what no rule can decide counts as wrong.
 
     `embedder` replaces the one that the configuration names.

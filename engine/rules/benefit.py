@@ -27,8 +27,9 @@ Rules
       anchors half of which follow the new rule. If the rule changed in this very iteration, its questions were asked
       with nothing but outdated cases: then no pair of the type counts.
     - Questions that a new learner is asked again are pairs too (rules/reproof.py).
-    - An answer that was recalled (rules/recall.py) says nothing about a prompt, so it forms no pair. Where the
-      bare prompt is served, questions are still recalled if more recalled anchors were won than lost.
+    - An answer that was recalled (rules/recall.py) says nothing about a prompt, so it forms no pair, and does not show
+      that anchors are out of date. Where the bare prompt is served, questions are still recalled if more recalled
+      anchors were won than lost.
     - A rollback takes back no memory, so it does not change the record.
     - Without anchors, questions asked once more are the only pairs. Without any pair nothing is tested: what was
       learned is served, and every page says that it was not tested.
@@ -153,6 +154,8 @@ def outdated(setting: Setting, state: State, iteration: int) -> frozenset[str]:
         if verdict.purpose == "fresh":
             types.setdefault(verdict.task_type, ([], []))[0].append(verdict.correct)
     for name, is_right in state.scores.anchor_answers(iteration - 1).items():
+        if (last := state.scores.last_asked(name)) and last.recalled:  # the model, which answered the others, did not
+            continue
         types.setdefault(state.scores.anchor_type(name), ([], []))[1].append(is_right)
     return frozenset(
         name for name, (fresh, anchors) in types.items() if is_outdated(state.memory, name, fresh, anchors)

@@ -17,8 +17,10 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import compress
-from typing import NamedTuple
 
+import msgspec
+
+from mage_es.engine.config import NamedSettings
 from mage_es.engine.run.pricing import Prices, Rate, Used, require_rates
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.events.errors import BudgetReached, UsageError
@@ -27,7 +29,7 @@ from mage_es.events.vocabulary import MICRO, BudgetSet
 from mage_es.projections.ledger import Ledger
 
 
-class Limits(NamedTuple):
+class Limits(msgspec.Struct, metaclass=NamedSettings, frozen=True):
     """The most that a run may use; 0 means no limit."""
 
     max_usd: float = 0.0
@@ -40,7 +42,7 @@ class Limits(NamedTuple):
 
     def __str__(self) -> str:
         shown = (f"${self.max_usd:.2f}", f"{self.max_calls} calls", f"{self.max_iterations} iterations")
-        return ", ".join(compress(shown, self)) or "no limit"
+        return ", ".join(compress(shown, msgspec.structs.astuple(self))) or "no limit"
 
 
 UNLIMITED = Limits()
@@ -149,7 +151,7 @@ class Budget:
             raise BudgetReached(f"The budget of {limit} iterations is reached.", "--max-iterations N")
 
     def _require(self, most: float) -> None:
-        max_usd, max_calls, _ = self._limits
+        max_usd, max_calls = self._limits.max_usd, self._limits.max_calls
         if max_calls and self._calls >= max_calls:
             more = f": {self._calls} were made" if self._calls > max_calls else ""
             raise BudgetReached(f"The budget of {max_calls} calls is reached{more}.", "--max-calls N")

@@ -191,6 +191,9 @@ class App:
         live, name = self._runs[guest.run], scope["path_params"]["name"]
         if what == "memories" and scope["method"] == "POST":
             await self._curate(guest, live, name, scope, receive)
+        elif scope["method"] not in ("GET", "HEAD"):
+            remedy = "GET reads it, and POST decides on it" if what == "memories" else "GET reads it"
+            raise Refused(405, f"{scope['method']} does nothing to what is on record here: {remedy}.")
         find: Callable[[str], object] = partial(live.memory, curates=guest.curates)
         if what == "inferences":
             find = partial(live.inference, key=guest.name)

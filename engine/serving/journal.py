@@ -54,7 +54,7 @@ class NotRecorded(MageError):
 class Health(NamedTuple):
     """The state of a served run: the marker that new sessions see, why nothing is recorded ("" if everything is), and
     how many entries wait; how many of this process's questions were looked up, and how many had no memory near
-    enough."""
+    enough; why the last publish beside it failed ("" if none did)."""
 
     run: str
     marker: str
@@ -62,6 +62,7 @@ class Health(NamedTuple):
     queued: int
     looked_up: int
     far: int
+    unpublished: str = ""
 
     @property
     def is_mostly_far(self) -> bool:

@@ -32,6 +32,7 @@ from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.served.frozen import FrozenRun, question_of
@@ -181,6 +182,8 @@ class LiveRun:
         self.frozen = self._states.at
         self._note = lru_cache(maxsize=_NOTES)(self._rendered)
         self.marker = self.state.progress.closed
+        self.unpublished = ""
+        """Why the last publish of this process failed; "" if none did."""
         self.frozen(self.marker)
         self.journal = Journal(
             self.log,
@@ -208,6 +211,7 @@ class LiveRun:
         benchmark: Benchmark | None = None,
         embedder: Embedder | None = None,
         fs: FileSystem | None = None,
+        require: Callable[[Run, World], None] = lambda served, world: None,
         **options: Unpack[ServingOptions],
     ) -> LiveRun:
         """Start serving what a run had learned at a marker, in a separate run (opening.py), with these options of
@@ -222,6 +226,7 @@ class LiveRun:
             benchmark=benchmark,
             embedder=embedder,
             fs=fs,
+            require=require,
         )
         try:
             return cls(opened, **options)
@@ -308,7 +313,8 @@ class LiveRun:
         notes = {} if memory == "off" else self._notes(key, session, reading.turns)
         earlier = len(notes) - (event.treatment == "memory" and reading.is_new)
         kept, cut = _within(text) if self._has_texts and reading.is_new else ("", 0)
-        waiting = event.turn_sha256 if reading.is_new else ""
+        # Of a reply that the client began, the model's words alone are read, which do not name it.
+        waiting = event.turn_sha256 if reading.is_new and not reading.is_begun else ""
         return Prepared(msgspec.structs.replace(event, turns=earlier, question=kept, question_cut=cut), notes, waiting)
 
     def session_of(self, reading: Reading, *, session: str = "", key: str = "", is_retry: bool = False) -> str:
@@ -456,8 +462,8 @@ class LiveRun:
 
     async def curate(self, name: str, *, action: Curation, reason: str, by: str) -> None:
         """Take a memory out of use or bring it back, for every new turn from now on, whichever marker its session sees;
-        or review a proposal. Raises `UsageError` for an unknown one, or one whose status does not allow it, and
-        `NotRecorded`."""
+        or review a proposal. Raises `NotFound` for an unknown one, `UsageError` for one whose status does not allow it,
+        and `NotRecorded`."""
         reader = LogReader(self.run.log_path)
 
         def decided() -> Sequence[v.Draft]:
@@ -513,27 +519,25 @@ class LiveRun:
 
     def memory(self, memory_id: str, *, curates: bool = True) -> MemoryReport:
         """Return a memory in its current state. Raises `NotFound` for an unknown memory and, unless the key `curates`,
-        for one that is given to no model."""
-        try:
-            with self.lock:
-                found, until = item_of(self.state, memory_id), self.state.seq
-                name = found[0].memory_id
-                # It must be in use at the marker, too: what is being published may still be refused.
-                statuses = (
-                    status_of(self.state, name),
-                    status_of(self.frozen(self.marker).state, name) or OUT_OF_USE[0],
-                )
-                if not curates and any(each in OUT_OF_USE for each in statuses):
-                    raise UsageError(f"{self.run.id} has no memory {memory_id!r:.80} that this key may read.")
-        except UsageError as error:
-            raise NotFound(str(error)) from None
+        for one that is given to no model; `UsageError` for digits with which several begin."""
+        with self.lock:
+            found, until = item_of(self.state, memory_id), self.state.seq
+            name = found[0].memory_id
+            # It must be in use at the marker, too: what is being published may still be refused.
+            statuses = (
+                status_of(self.state, name),
+                status_of(self.frozen(self.marker).state, name) or OUT_OF_USE[0],
+            )
+            if not curates and any(each in OUT_OF_USE for each in statuses):
+                raise NotFound(f"{self.run.id} has no memory {memory_id!r:.80} that this key may read.")
         marker, reader = str(Marker("iteration", self.marker)), LogReader(self.run.log_path)
         return reported(self.run.id, marker, reader, *found, until=until)
 
     @property
     def health(self) -> Health:
         marker = self.frozen(self.marker).marker
-        return Health(self.run.id, marker, self.journal.problem, self.journal.queued, self._looked, self._far)
+        counted = self.journal.queued, self._looked, self._far
+        return Health(self.run.id, marker, self.journal.problem, *counted, self.unpublished)
 
     def advance(self) -> None:
         """Let new sessions see the last closed iteration."""

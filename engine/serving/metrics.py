@@ -34,6 +34,8 @@ class Counters:
         self._tokens = Counter("mage_tokens", "Tokens by the upstream's own count", ("run", "kind"), **into)
         self.refused = Counter("mage_refused", "Requests that were refused here, by status", ("run", "status"), **into)
         self._recording = Gauge("mage_recording", "1 if what happens is recorded, 0 if not", ("run",), **into)
+        published = "1 if the last publish of --publish-every succeeded, or none was tried yet; 0 if it failed"
+        self._publishing = Gauge("mage_publishing", published, ("run",), **into)
         self._queued = Gauge("mage_queued_events", "Events that wait to be durable", ("run",), **into)
         far = "Share of the questions looked up to which no memory was near enough"
         self._far = Gauge("mage_far_share", far, ("run",), **into)
@@ -52,6 +54,7 @@ class Counters:
         """Return the rows of a run, or of all for None."""
         for name, health in self._health().items():
             self._recording.labels(name).set(not health.problem)
+            self._publishing.labels(name).set(not health.unpublished)
             self._queued.labels(name).set(health.queued)
             self._far.labels(name).set(health.far / max(1, health.looked_up))
         return generate_latest(_Rows(self._registry, run))

@@ -8,6 +8,7 @@ Rules
     - One process writes it. What the parent does later changes nothing here.
 """
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -55,12 +56,14 @@ def open_served(
     benchmark: Benchmark | None = None,
     embedder: Embedder | None = None,
     fs: FileSystem | None = None,
+    require: Callable[[Run, World], None] = lambda served, world: None,
 ) -> ServedRun:
     """Return the run that serves what `run` had learned at a closed iteration, called `name`, by default RUN-served.
 
     It is created beside `run` (or in `runs_dir`) if it does not exist, and continued otherwise: `latest` is then the
     marker that it was started at. `run` may also be a served run itself. `layout` is how it shows cases, to clients and
-    in its own anchors and exams, by default as `run` does.
+    in its own anchors and exams, by default as `run` does. `require` raises whatever else forbids serving, before
+    anything is created or recorded.
 
     Raises:
         UsageError: There is no such closed iteration; the run is a baseline, plays episodes or has subjects; or the
@@ -80,6 +83,7 @@ def open_served(
                 log = Log.open(served.log_path, clock=clock, fs=fs)
             else:
                 parent, world = _parent(run, at, folder, data_dir, benchmark, embedder, layout=layout)
+                require(served, world)
                 served = create_run(folder, benchmark=title(world.benchmark.name), seed=0, run_id=served.id)
                 log = served.begin(fs, past=parent.past)
         except RunLocked as error:
@@ -93,6 +97,7 @@ def open_served(
             world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
             state = state_of(served, reader)
             _require_layout(served, world, layout)
+            require(served, world)
         else:
             state = begin_at_once(served, log, world, parent)
         undo.pop_all()

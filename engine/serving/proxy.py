@@ -61,6 +61,12 @@ _KEPT_ALIVE_S = 4.0
 _THREADS = 4
 _logger = logging.getLogger(__name__)
 _MORE = "The option --max-body of the server allows more."
+_NOWHERE = ("/v1/v1/", "/v1/feedback/", "/v1/inferences/", "/v1/memories/")
+"""Beginnings of paths that no upstream has, but clients get by a wrong base URL or by a slash at the end."""
+_WHERE = (
+    "the APIs are at /v1/chat/completions, /v1/responses and /v1/messages, feedback at /v1/feedback. The base URL of "
+    "an OpenAI client ends in /v1, that of an Anthropic client before it."
+)
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -149,7 +155,11 @@ class Proxy:
         if method not in _METHODS or not _is_plain(path):
             raise Refused(400 if method in _METHODS else 405, f"{method} {path!r:.100} is not passed on.")
         guest.require_path(method, path)
-        shape = SHAPES.get(path) if method == "POST" else None
+        # As servers read it that forgive a slash too many: none of them is to answer such a request without memories.
+        plain = "/".join(("", *filter(None, path.split("/"))))
+        if f"{plain}/".startswith(_NOWHERE):
+            raise Refused(404, f"There is nothing at {path!r:.100}: {_WHERE}")
+        shape = SHAPES.get(plain) if method == "POST" else None
         query = b"?" + scope["query_string"] if scope["query_string"] else b""
         target = self._url.raw_path.rstrip(b"/") + scope["raw_path"] + query
         onward = _Onward(method, target, passed_on(given, guest), None)

@@ -363,7 +363,7 @@ async def apublish(
             config=None,
             data_dir=data_dir,
             benchmark=benchmark,
-            models=models._replace(embedder=embedder),
+            models=msgspec.structs.replace(models, embedder=embedder),
             has_guidance=False,
             runtime=runtime or Runtime(),
         ) as session,
@@ -377,9 +377,9 @@ async def apublish(
 publish = blocking(apublish)
 
 
-def require_publishing(run: Run, world: World) -> None:
-    """Raise `UsageError` or `PrerequisiteError` if a run could not be published while it is served, with the models
-    that its configuration names."""
+def require_publishing(run: Run, served: Run, world: World) -> None:
+    """Raise `UsageError` or `PrerequisiteError` if `served`, a run that serves `run` and may not have begun yet, could
+    not be published while it is served, with the models that its configuration names."""
     _require_anchors(run, world.setting)
     require_scoring(world, "publishing")
     try:
@@ -387,9 +387,11 @@ def require_publishing(run: Run, world: World) -> None:
     except MageError as error:
         raise type(error)(
             f"--publish-every asks the anchors of {run.id} with the model that its configuration names. {error} Or "
-            f"serve it without that, and publish from Python in between: mage_es.publish({run.id!r}, execution=model)."
+            f"serve it without that, and publish from Python in between: mage_es.publish({served.id!r}, "
+            "execution=model)."
         ) from None
-    _require_same_model(run, models.execution.name)
+    if served.path.is_dir() and served.events:
+        _require_same_model(served, models.execution.name)
 
 
 def _served(run: Run) -> LogReader:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any
@@ -25,7 +27,7 @@ from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.publish import models_of, require_publishing
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.events.disk.opening import read_small
-from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
+from mage_es.events.errors import Interrupted, MageError, PrerequisiteError, UsageError, redacted
 from mage_es.events.log.allocators import give_back_freed, give_back_large
 from mage_es.events.signing.notes import Signer
 from mage_es.events.vocabulary import Paired
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from mage_es.engine.serving.door import Door
     from mage_es.engine.serving.proxy import Allowance
 
+_logger = logging.getLogger(__name__)
 HASH_WORDS = (
     "Its embedder `hash` knows words but no meaning, so a reworded question is far: for what people write, "
     "evolve with --embedder sentence-transformers/all-MiniLM-L6-v2, or openai/<model>?base_url=URL."
@@ -101,6 +104,7 @@ async def aserve(
 
     address, keys, host = _address(settings.upstream), Path(settings.keys) if settings.keys else None, settings.host
     ring, own = read_keys(keys) if keys else None, (run, settings.at, settings.run_id or None)
+    known = read_small(keys) if keys else b""  # before the runs are opened, which may take long
     require_local(host, ring)
     opening = {
         "data_dir": data_dir,
@@ -111,15 +115,15 @@ async def aserve(
         "bounds": _bounds(settings),
         "signer": signer,
         "say": say,
+        "publishes": settings.publish_every > 0,
     }
     if telemetry and telemetry.texts and not settings.record_texts:
         raise UsageError("--otel-texts sends the texts that are recorded, and none are: add --record-texts.")
+    tasks = list[asyncio.Task[None]]()
     async with AsyncExitStack() as stack:
         outbox = stack.enter_context(sending_to(telemetry, say)) if telemetry else None
         listener = stack.enter_context(listening(host, settings.port))
         ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))
-        for live in lives.values() if settings.publish_every else ():
-            require_publishing(live.run, live.world)
         runs = {live.run.id: live for live in lives.values()}
         door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), _allowance(settings)
         hosts = (host, *(ring.hosts if ring else ()))
@@ -129,15 +133,22 @@ async def aserve(
         report = _report(listener, address, lives)
         stack.enter_context(_settled())
         begun(report)
+
+        def is_over() -> bool:
+            """Whether to stop; an error of what runs beside the server ends it, too, so that it is seen."""
+            return stop() or any(task.done() and task.exception() for task in tasks)
+
         beside = [
-            _publishing(60 * settings.publish_every, lives.values(), stop, say),
-            _watching(lives.values(), stop, say),
+            _publishing(60 * settings.publish_every, lives.values(), is_over, say),
+            _watching(lives.values(), is_over, say),
         ]
         if keys:
-            beside.append(_rereading(keys, door, own, lives, stop, say))
-        tasks = [asyncio.create_task(each) for each in beside]
-        await serve_until(stop, app.asgi, listener)
-        await asyncio.gather(*tasks)
+            beside.append(_rereading(keys, known, door, own, lives, is_over, say))
+        tasks += map(asyncio.create_task, beside)
+        await serve_until(is_over, app.asgi, listener)
+        await asyncio.wait(tasks)
+    for task in tasks:
+        task.result()
     return replace(report, unrecorded=app.proxy.unrecorded)
 
 
@@ -180,14 +191,16 @@ def _reached_by(key: Key, own: _Wanted) -> _Wanted:
 
 @asynccontextmanager
 async def _opened(
-    own: _Wanted, ring: KeyRing | None, runs_dir: Path, **options: Any
+    own: _Wanted, ring: KeyRing | None, runs_dir: Path, *, publishes: bool, **options: Any
 ) -> AsyncIterator[tuple[KeyRing | None, Mapping[_Wanted, LiveRun]]]:
     """Open every run that a key reaches or, without keys, the one that the command line names."""
     lives = dict[_Wanted, LiveRun]()
     async with AsyncExitStack() as stack:
         for wanted in dict.fromkeys(_reached_by(key, own) for key in ring.keys) if ring else [own]:
             parent, at, name = wanted
-            live = LiveRun.open(find_run(runs_dir, parent), at, runs_dir=runs_dir, name=name, **options)
+            run = find_run(runs_dir, parent)
+            more = {**options, "require": partial(require_publishing, run)} if publishes else options
+            live = LiveRun.open(run, at, runs_dir=runs_dir, name=name, **more)
             stack.push_async_callback(live.aclose)
             live.frozen(live.marker).warm()
             lives[wanted] = live
@@ -200,7 +213,8 @@ async def _opened(
 async def _publishing(
     every_s: float, lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]
 ) -> None:
-    """Publish new feedback every so many seconds (0: never); failures are reported, and retried the next time."""
+    """Publish new feedback every so many seconds (0: never). Failures are reported, in the run's health until a publish
+    succeeds, and retried the next time."""
     waited = 0
     while every_s and not stop():
         await asyncio.sleep(1)
@@ -217,22 +231,29 @@ async def _publishing(
                     say(f"{live.run.id}: iter-{each.iteration} {verdict}: {counts}.")
                     if each.waiting:
                         say(f"Proposals that wait for a person: {each.waiting}; mage-es memory review {live.run.id}")
-            except MageError as error:
-                say(f"{live.run.id}: publishing stopped and will be tried again: {error}")
+            except Interrupted:
+                return  # the server stops, and the next one continues
+            except Exception as error:  # whatever it is, requests go on, and the next time may succeed
+                if not isinstance(error, MageError):
+                    _logger.exception("Publishing %s failed", live.run.id)
+                live.unpublished = str(error) if isinstance(error, MageError) else f"{type(error).__name__}: {error}"
+                say(f"{live.run.id}: publishing failed and will be tried again: {live.unpublished}")
+            else:
+                live.unpublished = ""
 
 
 async def _rereading(
     path: Path,
+    known: bytes,
     door: Door,
     own: _Wanted,
     lives: Mapping[_Wanted, LiveRun],
     stop: Callable[[], bool],
     say: Callable[[str], None],
 ) -> None:
-    """Read the file of keys again when it changes. An invalid file is reported and changes nothing."""
+    """Read the file of keys again when it is not what is `known`. An invalid file is reported and changes nothing."""
     from mage_es.engine.served.tenants import read_keys
 
-    known = read_small(path)
     while not stop():
         await asyncio.sleep(1)
         try:

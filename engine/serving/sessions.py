@@ -8,9 +8,9 @@ Rules
       with the same turn; each is separate, with its own coin and notes. A turn whose reply was not read (a client hung
       up, a process was killed) leads to its conversation if only one waits there. Everything belongs to a key: no
       client reaches another's conversation.
-    - If two are the same to the letter up to a reply, it makes no difference which continues: one that has not
-      continued comes first. What a client rewrote is a new conversation from the first reply that no client was given,
-      and keeps its bytes before that.
+    - If two are the same to the letter up to a reply, nothing tells which continues: the newest that has not continued
+      is taken, since most that are older never will. What a client rewrote is a new conversation from the first reply
+      that no client was given, and keeps its bytes before that.
     - Bounded: the newest are kept, and little of each. All of it is in the log and is read back from there (`recall`).
 
 """
@@ -136,7 +136,8 @@ class Sessions:
             for turn in reversed(reading.turns):
                 if turn.replied_sha256 and (same := self._after.use(_name("replied", key, turn.replied_sha256))):
                     place = (_short(turn.sha256),)
-                    return self._keep(key, next((each for each in same if each.turns[-1:] == place), same[-1]))
+                    newest = reversed(same)
+                    return self._keep(key, next((each for each in newest if each.turns[-1:] == place), same[-1]))
                 waiting = self._after.use(_name("turn", key, turn.sha256)) or ()
                 is_latest = turn is reading.turns[-1] and reading.is_new
                 if waiting and (is_retry if is_latest else len(waiting) == 1):

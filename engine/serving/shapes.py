@@ -56,9 +56,12 @@ class Reading(NamedTuple):
     is_stream: bool
     turns: Sequence[Turn]
     is_new: bool
-    """Whether the latest turn waits for its first reply: only user and system messages follow it."""
+    """Whether the latest turn waits for its first reply: only user and system messages follow it, or the client has
+    begun the reply."""
     previous: str
     """Response that a request of the responses API continues; else empty."""
+    is_begun: bool = False
+    """Whether the client has begun the reply, for the model to go on with (prefill)."""
 
 
 class _Whole(msgspec.Struct, gc=False):
@@ -121,10 +124,12 @@ def read(shape: RequestShape, body: bytes) -> Reading:
         is_responses = shape == "responses"
         previous = _worded(whole.previous_response_id) if is_responses else ""
         start = [shape, previous, *_askers(shape, whole)]
-        turns, is_new = _turns(whole.input if is_responses else whole.messages, start, previous=previous)
+        said = whole.input if is_responses else whole.messages
+        turns, is_new = _turns(said, start, previous=previous)
+        is_begun = bool(turns) and isinstance(said, list) and _is_begun(said)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Reading(model="", is_stream=False, turns=(), is_new=False, previous="")
-    return Reading(_worded(whole.model), whole.stream is True, turns, is_new, previous)
+    return Reading(_worded(whole.model), whole.stream is True, turns, is_new or is_begun, previous, is_begun)
 
 
 def replied(turn_sha256: str, words: str, call: str) -> str:
@@ -203,6 +208,13 @@ def _turns(said: object, start: list[str], *, previous: str) -> tuple[Sequence[T
             is_new = False
         is_first = is_first and (role in _SYSTEMS or (role is None and item.get("type") in _THOUGHTS))
     return turns, is_new
+
+
+def _is_begun(items: list[dict[str, Any]]) -> bool:
+    """Return whether a conversation ends with a user's turn and words of the assistant's: the model adds to these."""
+    turn, last = ({}, *items)[-2:]
+    is_reply = last.get("role") == "assistant" and not any(calls_of(last))
+    return is_reply and turn.get("role") == "user" and bool("".join(_texts(turn.get("content"))).strip())
 
 
 def _askers(shape: RequestShape, whole: _Whole) -> list[str]:

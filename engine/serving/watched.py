@@ -40,7 +40,7 @@ class WatchedEmbedder:
         """Raises `MageError`, whatever fails."""
         try:
             vectors = self._embedder.encode(texts)
-        except Exception as error:
+        except Exception as error:  # it may be a plug-in of any kind, and requests go on whatever it raises
             if not isinstance(error, MageError):
                 error = PrerequisiteError(f"{type(error).__name__}: {error}.")
             if not self._is_metered:

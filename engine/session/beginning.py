@@ -25,7 +25,7 @@ from mage_es.projections.snapshot_files import write_snapshot
 def opening(session: Session) -> OpenRun:
     """Do what `store_questions` does, and return the command with the session's limits and registration."""
     world, limits = session.world, session.runtime.limits
-    budget = [limits.recorded()] if limits and any(limits) else []
+    budget = [limits.recorded()] if limits and limits != UNLIMITED else []
     registered = [registered_in(world, session.registration)] if session.registration else []
     return store_questions(session.run, session.log, world)._replace(budget=budget, registered=registered)
 
@@ -80,5 +80,5 @@ def keep_budget(session: Session, recorded: Limits) -> None:
     if (now := limits.recorded()) != kept:
         session.commit([Draft(event=now, iteration=-1, phase="log", ordinal=session.state.seq)])
         session.announce(f"Budget over all sessions: {limits} (before: {recorded}).")
-    elif any(limits):
+    elif limits != UNLIMITED:
         session.announce(f"Budget over all sessions, as recorded: {limits}.")

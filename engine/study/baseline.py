@@ -136,7 +136,7 @@ async def abaseline(
         config = models.named_in(config)
     config = with_writer(config, name)
     if models is not None and not config.guidance:
-        models = models._replace(guidance=None)
+        models = msgspec.structs.replace(models, guidance=None)
     opened = models or open_models(config, has_guidance=bool(config.guidance))
     runtime.require_prices({**opened.names(), **metered(config.embedder)})
     tried = [] if models else await require_served(opened)

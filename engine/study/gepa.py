@@ -28,6 +28,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import msgspec
+
 from mage_es.engine.askings.reasking import AskingAgain, as_examined, asking_again, less, models_again, planned_on
 from mage_es.engine.courses import Finish
 from mage_es.engine.models.registry import open_model, require_models
@@ -125,7 +127,7 @@ class RunAdapter(InstructionAdapter):
         execution, guidance, judge = self._given
         models = models_again(self._world, self._started, execution, judge)
         if guidance or (name := writer_of(self._world.setting.config)):
-            models = models._replace(guidance=guidance or open_model(name, "guidance"))
+            models = msgspec.structs.replace(models, guidance=guidance or open_model(name, "guidance"))
         require_models(models)
         self._runtime.require_prices(models.names())
         with ExitStack() as opening:

@@ -200,7 +200,11 @@ class _Ring(NamedTuple):
             learn_from=self.learned if is_method(method) else None,
             budget_tokens=self.budget_tokens,
         )
-        models = self.models if self.models is None or config.guidance else self.models._replace(guidance=None)
+        models = (
+            self.models
+            if self.models is None or config.guidance
+            else msgspec.structs.replace(self.models, guidance=None)
+        )
         await self._go_on(run, config, begin, aresume_baseline, self.runtime, models)
         reader = LogReader(run.log_path)
         sat, begun = read_exam(reader), baseline_of(reader)
@@ -221,7 +225,7 @@ class _Ring(NamedTuple):
                 break
             most += 1
             if self.budget_tokens:
-                runtime = msgspec.structs.replace(runtime, limits=limits._replace(max_iterations=most))
+                runtime = msgspec.structs.replace(runtime, limits=msgspec.structs.replace(limits, max_iterations=most))
             try:
                 await self._go_on(run, config, aevolve, aresume, runtime, self.models)
             except BudgetReached:

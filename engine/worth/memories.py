@@ -19,7 +19,7 @@ from mage_es.engine.rules.reproof import GATE
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.events import vocabulary as v
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import NotFound, UsageError
 from mage_es.events.log import LogReader
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
@@ -225,7 +225,7 @@ def curations(
 
 
 def full_id(name: str, known: Collection[str]) -> str:
-    """Return the id that `name` is or abbreviates. Raises `UsageError` unless there is exactly one."""
+    """Return the id that `name` is or abbreviates. Raises `NotFound` if there is none, and `UsageError` for several."""
     if name in known:
         return name
     found = sorted(each for each in known if each.startswith(name)) if len(name) >= LEAST_PREFIX else []
@@ -233,7 +233,7 @@ def full_id(name: str, known: Collection[str]) -> str:
         return found[0]
     if found:
         raise UsageError(f"{len(found)} ids begin with {name}: {', '.join(found[:5])}. Use more digits.")
-    raise UsageError(
+    raise NotFound(
         f"The run has learned nothing with the id {name}. `mage-es memory list` shows the ids; the first "
         f"{LEAST_PREFIX} digits are enough."
     )

@@ -145,7 +145,8 @@ class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
 
 
 class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
-    """A client's feedback on an inference or a session. For the same subject, metric and key the latest counts."""
+    """A client's feedback on an inference or a session. For the same subject, metric and key the latest score and the
+    latest demonstration count."""
 
     stream: ClassVar[str] = "feedback/{0.feedback}"
     feedback: str

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from mage_es.engine.config import Config, canonical, cautions, parse
+from mage_es.engine.models.registry import Models
+from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import PrerequisiteError, UsageError
@@ -31,6 +33,11 @@ def test_settings_of_another_release_say_so() -> None:
         (lambda: Config(benchmark="wordmath", iteration=4), r"'iteration'\. Did you mean iterations\?"),
         (lambda: Config(), "Config: Missing required argument 'benchmark'"),
         (lambda: Runtime(max_usd=4), r"Runtime has no setting 'max_usd'\. .*its `limits`, mage_es\.Limits"),
+        (
+            lambda: Limits(max_calls=1, max_dollars=4),
+            r"Limits has no setting 'max_dollars'\. Known: max_calls, .* mage_es\.Config has",
+        ),
+        (lambda: Models(None, guidanc=None), r"Models has no setting 'guidanc'\. Did you mean guidance\?"),  # type: ignore[arg-type, call-arg]
         (lambda: evolve(Config(benchmark="wordmath"), workers=4), r"'workers'\. .*runtime=mage_es\.Runtime\(workers="),
     ],
 )

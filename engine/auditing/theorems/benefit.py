@@ -105,12 +105,14 @@ class _Record:
     def _undecided(self, event: BenefitDecided) -> str:
         pairs, recalled = dict[str, list[Pair]](), dict[str, list[Pair]]()
         anchors, known = self._anchors[event.iteration - 1], {name for each in self._anchors.values() for name in each}
+        asked = defaultdict[str, list[bool]](list)
+        for name, is_right in anchors.items():
+            if not self._recalled.get(name):
+                asked[self._types[name]].append(is_right)
         old = {
             task_type
             for task_type, fresh in self._fresh.items()
-            if is_outdated(
-                self.memory, task_type, fresh, [r for q, r in anchors.items() if self._types[q] == task_type]
-            )
+            if is_outdated(self.memory, task_type, fresh, asked[task_type])
         }
         for name in sorted(self._bare.keys() & self._learned.keys()):
             if name in known and self._types[name] in old:

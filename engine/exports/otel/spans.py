@@ -39,6 +39,8 @@ QUERY = "gen_ai.memory.query.text"
 _OPERATION = gen_ai.GEN_AI_OPERATION_NAME
 _CHAT = gen_ai.GenAiOperationNameValues.CHAT.value
 _EMBEDDINGS = gen_ai.GenAiOperationNameValues.EMBEDDINGS.value
+_END_UNKNOWN = "mage_es.end_unknown"
+"""On the spans of a request that was cut: they end where they begin, when it was recorded."""
 _IN_PROCESS = ("builtin", "llamacpp", "vllm", "recorded")
 _FINISHED = {"end": "stop", "refused": "content_filter", "truncated": "length", "looped": "length"}
 _PATHS: Mapping[v.RequestShape, str] = {
@@ -126,7 +128,7 @@ class Tracing:
         self._planned: dict[int, tuple[_Group, v.Record, v.QuestionPlanned]] = {}
         self._phases: dict[tuple[int, str], _Group] = {}
         self._failed: dict[tuple[str, ...], tuple[int, int]] = {}
-        self._inferences: dict[str, tuple[TraceIds, v.InferenceOpened | None]] = {}
+        self._inferences: dict[str, tuple[TraceIds, v.InferenceOpened | None, int]] = {}
         self._upstream = Upstream(run, "")
 
     def take(self, record: v.Record) -> Iterator[TraceSpan | TraceVerdict]:
@@ -152,11 +154,14 @@ class Tracing:
                 trace_id, request, search = self._ids(record.event_id)
                 chat = self._ids(record.event_id, "chat")[1]
                 chat = request if opened.shape == "search" else chat  # feedback is about the span of the call
-                self._inferences[opened.inference] = TraceIds(trace_id, b"", request, search, chat), opened
+                ids = TraceIds(trace_id, b"", request, search, chat)
+                self._inferences[opened.inference] = ids, opened, record.ts_us
             case v.InferenceClosed() as closed if closed.inference in self._inferences:
-                ids, begun = self._inferences[closed.inference]
-                self._inferences[closed.inference] = ids, None  # its ids are for feedback
-                about = ids, begun, closed, record.ts_us, self._upstream
+                ids, begun, opened_us = self._inferences[closed.inference]
+                self._inferences[closed.inference] = ids, None, opened_us  # its ids are for feedback
+                # What the process was killed in is closed by the next one, which knows no more than that it had begun.
+                end_us = opened_us if closed.outcome == "cut" else record.ts_us
+                about = ids, begun, closed, end_us, self._upstream
                 yield from inference_spans(*about, has_texts=self._has_texts, says=self._texts.memories)
             case v.FeedbackGiven() as said:
                 known = self._inferences.get(said.inference)
@@ -387,7 +392,7 @@ def inference_spans(
         url_attributes.URL_PATH: _PATHS[shape],
         **({http_attributes.HTTP_RESPONSE_STATUS_CODE: closed.status} if closed.status else {}),
         "mage_es.outcome": closed.outcome,
-        "mage_es.overhead_us": closed.overhead_us,
+        **({_END_UNKNOWN: True} if closed.outcome == "cut" else {"mage_es.overhead_us": closed.overhead_us}),
         **failed,
     }
     model = {
@@ -405,7 +410,7 @@ def inference_spans(
         gen_ai.GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS: closed.cached_tokens,
         gen_ai.GEN_AI_USAGE_OUTPUT_TOKENS: closed.output_tokens,
     }
-    model |= {_OPERATION: _CHAT, **failed}
+    model |= {_OPERATION: _CHAT, **failed, **({_END_UNKNOWN: True} if closed.outcome == "cut" else {})}
     model |= {key: count for key, count in used.items() if count >= 0}
     model |= {gen_ai.GEN_AI_RESPONSE_ID: closed.reply_id} if closed.reply_id else {}
     query = opened.question if has_texts and opened else ""

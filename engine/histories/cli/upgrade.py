@@ -59,7 +59,7 @@ def upgrade(
     from mage_es.engine.histories.upgrade import upgrade as take
     from mage_es.engine.histories.upgrade import upgrade_price
     from mage_es.engine.models.registry import check_models
-    from mage_es.engine.run.budget import limits_of, require_prices
+    from mage_es.engine.run.budget import UNLIMITED, limits_of, require_prices
     from mage_es.engine.run.directory import Run
     from mage_es.events.log import LogReader
 
@@ -70,7 +70,7 @@ def upgrade(
     what |= {"runs_dir": settings.runs_dir, "run_id": run_id}
     price = upgrade_price(found, **what, prices=settings.prices())
     child = Run(price.run_id, settings.runs_dir / price.run_id)
-    if child.path.exists() and child.events and not (yes and not any(settings.limits)):
+    if child.path.exists() and child.events and not (yes and settings.limits == UNLIMITED):
         settings = settings.within(limits_of(LogReader(child.log_path)))
     if price.calls > price.made:
         require_prices(settings.limits, settings.prices(), {"execution": execution})

@@ -33,7 +33,11 @@ def gain(
     from mage_es.engine.serving.gain import gain as gain_of
 
     report = gain_of(settings.find_run(run), metric=metric)
-    parts = [table("Memory minus holdback", report.gains)] if report.gains else ["No session has a score yet."]
+    parts = (
+        [table("Memory minus holdback", report.gains)]
+        if report.gains
+        else ["No session of either side has a score yet."]
+    )
     out.report(
         report,
         "\n".join((_summary(report), *_mishaps(report))),

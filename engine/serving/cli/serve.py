@@ -13,7 +13,7 @@ from mage_es.cli.tables import benefit
 from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
-    from mage_es.engine.serving.serve import ServeReport
+    from mage_es.engine.serving.serve import ServedAt, ServeReport
     from mage_es.events.vocabulary import Paired
 
 EXAMPLES = examples(
@@ -69,7 +69,7 @@ def _recorded(lost: int) -> str:
 
 
 def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:
-    runs = ", ".join(f"{each.run_id} ({each.parent} at {each.marker})" for each in report.runs)
+    runs = ", ".join(map(_named, report.runs))
     recorded = "questions and replies with their texts" if texts else "ids, hashes and counts; no text of a question"
     low, high = min(each.floors[0] for each in report.runs), max(each.floors[1] for each in report.runs)
     least = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f} by task type"
@@ -86,6 +86,12 @@ def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:
         f"OPENAI_BASE_URL={report.address}/v1 or ANTHROPIC_BASE_URL={report.address} for your application",
         f"curl {report.address}/healthz",
     )
+
+
+def _named(served: ServedAt) -> str:
+    """Return a served run with its own marker, which its parent need not have, and where it began."""
+    begun = f", begun from {served.parent}" if served.parent != served.run_id else ""
+    return f"{served.run_id} (at {served.marker}{begun})"
 
 
 def _benefit(records: Sequence[Paired], stale: int) -> str:

@@ -4,7 +4,8 @@ Rules
     - A key speaks only about its own inferences (serving/live.py sees to that). So its weight is its share of the
       traffic: with feedback on others' it could sway the bandits for everyone.
     - Feedback repeated under the same idempotency key counts once; a different body is a conflict. A correction is new
-      feedback: for the same subject, metric and key the latest counts, in the log's order.
+      feedback: for the same subject, metric and key the latest score counts, and the latest demonstration, in the log's
+      order.
     - Bools and numbers move bandits, texts have no effect, a demonstration proposes a memory. Nothing is learned before
       it is published (rules/publishing.py).
 """

@@ -178,39 +178,52 @@ def test_a_call_about_no_question_is_below_its_phase(small_run: Run) -> None:
         assert phase.begin_us <= span.begin_us and span.end_us <= phase.end_us
 
 
+OPENED = v.InferenceOpened(
+    inference="inf-1-1",
+    session="s",
+    key="ann",
+    shape="messages",
+    model="claude",
+    treatment="memory",
+    marker=1,
+    task_type="ages",
+    is_typed=False,
+    arm="nearest",
+    probability=1.0,
+    memories=("m1", "p1"),
+    similarities=(0.75, 0.0),
+    note_sha256="",
+    turn_sha256="",
+    turns=0,
+    question="Ann?",
+)
+CLOSED = v.InferenceClosed(
+    inference="inf-1-1",
+    outcome="answered",
+    status=529,
+    problem="Ann",
+    input_tokens=11,
+    cached_tokens=-1,
+    output_tokens=4,
+    latency_us=SECOND,
+    overhead_us=1000,
+    reply="Ann!",
+    reply_id="msg_1",
+)
+
+
+def test_a_request_that_was_cut_has_no_end_but_says_that_it_is_unknown(tmp_path: Path) -> None:
+    cut = msgspec.structs.replace(CLOSED, outcome="cut", status=0, latency_us=0, overhead_us=0)
+    found = spans_of(tmp_path, OPENED, *[PLAN] * 60, cut)  # a minute until the next process began
+    spans = [each for each in found if isinstance(each, TraceSpan)]
+    assert {span.name for span in spans} == {"POST /v1/messages", SEARCH_MEMORY, "chat claude"}
+    assert {(span.begin_us, span.end_us) for span in spans} == {(100 * SECOND, 100 * SECOND)}
+    for span in (only(found, "POST"), only(found, "chat")):
+        assert (span.error, span.attributes["mage_es.end_unknown"]) == ("cut", True)
+    assert "mage_es.overhead_us" not in only(found, "POST").attributes
+
+
 def test_a_request_to_a_served_run_is_a_trace_and_feedback_its_verdict(tmp_path: Path) -> None:
-    opened = v.InferenceOpened(
-        inference="inf-1-1",
-        session="s",
-        key="ann",
-        shape="messages",
-        model="claude",
-        treatment="memory",
-        marker=1,
-        task_type="ages",
-        is_typed=False,
-        arm="nearest",
-        probability=1.0,
-        memories=("m1", "p1"),
-        similarities=(0.75, 0.0),
-        note_sha256="",
-        turn_sha256="",
-        turns=0,
-        question="Ann?",
-    )
-    closed = v.InferenceClosed(
-        inference="inf-1-1",
-        outcome="answered",
-        status=529,
-        problem="Ann",
-        input_tokens=11,
-        cached_tokens=-1,
-        output_tokens=4,
-        latency_us=SECOND,
-        overhead_us=1000,
-        reply="Ann!",
-        reply_id="msg_1",
-    )
     said = v.FeedbackGiven(
         feedback="f",
         inference="inf-1-1",
@@ -221,7 +234,7 @@ def test_a_request_to_a_served_run_is_a_trace_and_feedback_its_verdict(tmp_path:
         text="",
         key="ann",
     )
-    found = spans_of(tmp_path, opened, closed, said)
+    found = spans_of(tmp_path, OPENED, CLOSED, said)
     request, search, chat = only(found, "POST /v1/messages"), only(found, SEARCH_MEMORY), only(found, "chat claude")
     assert search.parent_id == chat.parent_id == request.span_id and request.kind == "server"
     assert (request.begin_us, chat.begin_us) == (100 * SECOND, 100 * SECOND + 1000)
@@ -232,8 +245,8 @@ def test_a_request_to_a_served_run_is_a_trace_and_feedback_its_verdict(tmp_path:
     assert (verdict.span_id, verdict.attributes["gen_ai.evaluation.score.value"]) == (chat.span_id, 1.0)
     assert "Ann" not in repr([each.attributes for each in found])
     # An agent's search calls no model, so what is said of it is said of the call itself.
-    asked = msgspec.structs.replace(opened, shape="search", treatment="searched", arm="", model="")
-    found = spans_of(tmp_path / "search", asked, closed, said)
+    asked = msgspec.structs.replace(OPENED, shape="search", treatment="searched", arm="", model="")
+    found = spans_of(tmp_path / "search", asked, CLOSED, said)
     request, search = only(found, "POST /mcp"), only(found, SEARCH_MEMORY)
     assert search.parent_id == request.span_id and len(found) == 3
     [verdict] = [each for each in found if isinstance(each, TraceVerdict)]

@@ -450,7 +450,7 @@ def test_the_price_has_the_judges_calls(tmp_path: Path) -> None:
         pool=8,
         iterations=1,
     )
-    evolve(own, runs_dir=tmp_path, run_id="judged", models=taught(Stubborn())._replace(judge=judge))
+    evolve(own, runs_dir=tmp_path, run_id="judged", models=msgspec.structs.replace(taught(Stubborn()), judge=judge))
     run = find_run(tmp_path, "judged")
     price = upgrade_price(run, execution="test/successor", sample=4)
     report = upgrade(run, execution=Misled(), judge=judge, sample=4)

@@ -229,7 +229,7 @@ def test_nothing_is_asked_once_more_where_many_anchors_show_no_gain() -> None:
     assert questions_to_ask_more(many._replace(anchors=many.anchors[:59]), state, 8)
 
 
-def out_of_date(fresh: int, *, first: int = 5) -> tuple[Setting, State]:
+def out_of_date(fresh: int, *, first: int = 5, recalled: bool = False) -> tuple[Setting, State]:
     """Return a run that continues another: 18 of 20 anchors were right by the old rule, and so many of 20 new ones."""
     many = with_first(iterations=1)._replace(anchors=tuple(f"q{place}" for place in range(20)), first=first)
     state = State()
@@ -237,7 +237,7 @@ def out_of_date(fresh: int, *, first: int = 5) -> tuple[Setting, State]:
     decided(many, state, first - 1)
     answered(state, first, fresh, purpose="fresh", total=20, letter="g")
     answered(state, first, 4, purpose="bare", total=20)
-    answered(state, first, 18, total=20)
+    answered(state, first, 18, total=20, recalled=recalled)
     return many, state
 
 
@@ -283,6 +283,10 @@ def test_a_question_that_was_asked_before_is_as_old_as_the_anchors() -> None:
     old = ("g0", "g1")
     state.apply(IterationPlanned(iteration=5, frontier=(), brief="", epoch=1, fresh=old, revisits=(), repeats=old))
     assert questions_to_ask_more(many, state, 5) == {f"g{place}": "bare" for place in range(2, 20)}
+
+
+def test_recalled_anchors_do_not_show_that_anchors_are_out_of_date() -> None:
+    assert not outdated(*out_of_date(2, recalled=True), 5)
 
 
 def test_in_a_run_that_begins_with_nothing_no_anchor_is_out_of_date() -> None:

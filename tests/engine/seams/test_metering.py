@@ -72,7 +72,7 @@ def quick(server: Provider, config: Config, name: str = "") -> Models:
     """The models of a configuration, with an embedder that is tried again at once."""
     spec = parse_spec(at(server, config).embedder)
     embedder = ServedEmbedder(name or spec.text, EmbeddingsEndpoint(spec), QUICK)
-    return open_models(config, has_guidance=True)._replace(embedder=embedder)
+    return msgspec.structs.replace(open_models(config, has_guidance=True), embedder=embedder)
 
 
 def begin(folder: Path, config: Config, models: Models, runtime: Runtime = PLAIN) -> Run:
@@ -184,7 +184,7 @@ class Watched:
 
 
 def watched(server: Watched, config: Config) -> Models:
-    return open_models(config, has_guidance=True)._replace(embedder=ServedEmbedder(PAID, server, QUICK))
+    return msgspec.structs.replace(open_models(config, has_guidance=True), embedder=ServedEmbedder(PAID, server, QUICK))
 
 
 @pytest.mark.paper("beyond the paper, calls of embedders")
@@ -302,7 +302,9 @@ def test_a_key_that_a_server_repeats_is_in_no_event(
     with provider(faults=lambda number: "echo 500" if number in (2, 12) else "") as server:
         spec = parse_spec(f"{at(server, config).embedder}&key_env=EMBED_KEY")
         embedder = ServedEmbedder(spec.text, EmbeddingsEndpoint(spec), QUICK)
-        run = begin(tmp_path, config, open_models(config, has_guidance=True)._replace(embedder=embedder))
+        run = begin(
+            tmp_path, config, msgspec.structs.replace(open_models(config, has_guidance=True), embedder=embedder)
+        )
         assert server.asked[0].headers["authorization"] == f"Bearer {canary}"
     failed = [event for event in events(run.log_path, CallFailed) if event.tier == "embedder"]
     assert [event.problem for event in failed] == ["the provider says Bearer [key]"] * 2

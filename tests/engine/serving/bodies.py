@@ -37,7 +37,7 @@ def request(dice: Random, shape: RequestShape) -> Made:
     if shape == "responses" and dice.random() < 0.2:
         text = _text(dice)
         return Made(shape, _body(dice, shape, text), [text], [text], is_new=True)
-    items, said, firsts, is_new = list[Item](), list[str](), list[str](), False
+    items, said, firsts, is_new, reply = list[Item](), list[str](), list[str](), False, list[Item]()
     if shape != "messages" and dice.random() < 0.5:
         items.append({"role": dice.choice(["system", "developer"]), "content": _text(dice)})
     for _ in range(dice.randint(1, 4)):
@@ -47,10 +47,12 @@ def request(dice: Random, shape: RequestShape) -> Made:
         parts = [{"text": content}] if isinstance(content, str) else content
         firsts.append(next(part["text"] for part in parts if "text" in part))
         is_new = dice.random() < 0.3
-        if not is_new:
-            items += _reply(dice, shape)
-    if dice.random() < 0.1:
+        reply = [] if is_new else _reply(dice, shape)
+        items += reply
+    has_image = dice.random() < 0.1
+    if has_image:
         items.append({"role": "user", "content": [_image(shape)]})  # says nothing
+    is_new |= len(reply) == 1 and not has_image  # words after a turn, at the end, are the begin of a reply to it
     return Made(shape, _body(dice, shape, items), said, firsts, is_new)
 
 

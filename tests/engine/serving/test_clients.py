@@ -215,8 +215,14 @@ def test_the_id_is_in_the_header_of_raw_responses_streams_and_errors(server: Api
     failed = mage_es.inference_of(caught.value)
     with client.chat.completions.create(**request_of("chat"), stream=True) as stream:
         left = mage_es.inference_of(stream)
-    ends = [(end.outcome, end.status) for end in closed(frozen, name, failed, left)]
-    assert ends == [("answered", 200), ("answered", 429), ("left", 200)]
+    with client.chat.completions.stream(**request_of("chat")) as helped:
+        helped.until_done()
+    away = frozen.wrap(openai.OpenAI(api_key="k", base_url="http://127.0.0.1:1/v1", max_retries=1), **PATIENT)
+    with pytest.raises(openai.APIConnectionError) as lost:
+        away.chat.completions.create(**request_of("chat"))
+    names = [name, failed, left, mage_es.inference_of(helped), mage_es.inference_of(lost.value)]
+    ends = [(end.outcome, end.status) for end in closed(frozen, *names)]
+    assert ends == [("answered", 200), ("answered", 429), ("left", 200), ("answered", 200), ("failed", 0)]
 
 
 def test_an_id_that_a_server_gives_twice_names_no_inference(server: Api, frozen: OpenedRun) -> None:

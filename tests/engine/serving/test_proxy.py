@@ -95,6 +95,37 @@ def test_what_is_no_chat_passes_through_untouched(client: httpx2.Client, server:
     assert server.asked[-1].body == packed and reply.headers["x-mage-memories"] == "none"
 
 
+@pytest.mark.parametrize("path", ["/v1/chat/completions/", "/v1//chat/completions", "/v1/chat/completions//"])
+def test_a_slash_too_many_costs_no_memories(client: httpx2.Client, server: Upstream, live: LiveRun, path: str) -> None:
+    asked = {"model": "m", "messages": [{"role": "user", "content": known_question(live)}]}
+    reply = client.post(path, json=asked, headers={"x-session-id": path})
+    assert re.fullmatch("[0-9a-f]{4,}(,[0-9a-f]{4,})*", reply.headers["x-mage-memories"])
+    assert server.asked[-1].target == path and json.loads(server.asked[-1].body) != asked
+
+
+def test_a_base_url_that_cannot_be_right_is_told_what_is(client: httpx2.Client, proxy: str, server: Upstream) -> None:
+    before = len(server.asked)
+    claude = anthropic.Anthropic(api_key="k", base_url=f"{proxy}/v1", max_retries=0)
+    with pytest.raises(anthropic.NotFoundError, match="that of an Anthropic client before it"):
+        claude.messages.create(**MESSAGES)  # type: ignore[call-overload]
+    for path in ("/v1/v1/chat/completions", "/v1//v1/chat/completions", "/v1/feedback/", "/v1/inferences"):
+        assert client.post(path, json=CHAT).status_code == 404
+    assert len(server.asked) == before
+
+
+def test_a_turn_whose_reply_the_client_begins_gets_memories_and_keeps_them(
+    client: httpx2.Client, server: Upstream, live: LiveRun
+) -> None:
+    first = {"role": "user", "content": known_question(live)}
+    asked = {**MESSAGES, "metadata": {"user_id": "who begins replies"}}
+    reply = client.post("/v1/messages", json={**asked, "messages": [first, {"role": "assistant", "content": "It"}]})
+    *noted, begun = json.loads(server.asked[-1].body)["messages"]
+    assert "," in reply.headers["x-mage-memories"] and noted != [first] and begun["content"] == "It"
+    later = [{"role": "assistant", "content": "It is 7."}, {"role": "user", "content": "Are you sure?"}]
+    client.post("/v1/messages", json={**asked, "messages": [first, *later]})
+    assert json.loads(server.asked[-1].body)["messages"][: len(noted)] == noted
+
+
 def test_a_stream_arrives_piece_by_piece_while_it_is_written(client: httpx2.Client, server: Upstream) -> None:
     server.go_on.clear()
     with client.stream("POST", "/v1/chat/completions", json=CHAT, headers={"x-do": "wait"}) as reply:
@@ -541,6 +572,13 @@ def test_an_inference_is_explained_takes_feedback_and_is_counted(client: httpx2.
         {"action": "quarantine", "reason": ""},
     ):
         assert client.post(f"/v1/memories/{memory}", json=wrong).status_code == 400
+    for path in (f"/v1/inferences/{name}", f"/v1/memories/{memory}"):
+        deleted = client.delete(path)
+        assert deleted.status_code == 405 and "DELETE does nothing" in deleted.json()["error"]["message"]
+    assert client.post(f"/v1/inferences/{name}", json=said).status_code == 405
+    unknown = "/v1/memories/ffffffffffff"
+    assert client.get(unknown).status_code == 404
+    assert client.post(unknown, json={"action": "quarantine", "reason": "w"}).status_code == 404
     for wrong, status in (
         ({**said, "inference_id": "inf-9-9"}, 404),
         ({**said, "value": False}, 409),

@@ -1,8 +1,10 @@
 """The command: how it begins, what it refuses, how it ends, and that no key leaves it."""
 
 import asyncio
+import errno
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -22,8 +24,8 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.served import Serving
-from mage_es.engine.serving.cli.serve import _benefit, _recorded
-from mage_es.engine.serving.serve import ServeReport, aserve, serve
+from mage_es.engine.serving.cli.serve import _benefit, _named, _recorded
+from mage_es.engine.serving.serve import ServedAt, ServeReport, aserve, serve
 from mage_es.engine.serving.server import listening
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
@@ -180,7 +182,7 @@ def test_a_run_that_could_not_be_published_meanwhile_is_refused_before_it_is_ser
         begin = partial(serve, str(tmp_path / run), runs_dir=tmp_path, begun=begun.append, stop=lambda: True)
         with pytest.raises(UsageError, match=told):
             begin(Serving(upstream="http://u", port=0, publish_every=5.0))
-        assert not begun
+        assert not begun and not (tmp_path / f"{run}-served").exists()
         assert begin(Serving(upstream="http://u", port=0)).runs, "without it, it is served"
 
 
@@ -190,6 +192,12 @@ def test_what_is_not_on_record_is_said_at_the_end() -> None:
         "1 request went",
         "8 requests went",
     ]
+
+
+def test_a_run_that_has_published_is_named_with_its_own_marker() -> None:
+    served = ServedAt(run_id="a-served", parent="a", marker="iter-4", floors=(0.0, 0.0), embedder="hash")
+    assert _named(served) == "a-served (at iter-4, begun from a)"
+    assert _named(replace(served, parent="a-served")) == "a-served (at iter-4)"
 
 
 def test_how_many_pairs_are_of_an_older_state_is_said_as_it_begins(parent: Run) -> None:
@@ -252,6 +260,66 @@ def test_what_clients_say_is_published_while_requests_go_on(parent: Run) -> None
     assert (
         "0 published" in said[0] and "for a person: 1; mage-es memory review" in said[1] and markers == ["iter-3"]
     )  # iter-2 has the anchors answered as things were
+
+
+@pytest.mark.slow
+def test_a_publish_that_fails_in_any_way_is_seen_and_tried_again(
+    parent: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    is_stale, real = True, shutil.disk_usage
+
+    def usage(path: Any) -> Any:
+        if is_stale:
+            raise OSError(errno.ESTALE, "Stale file handle")
+        return real(path)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+
+    async def lived(url: str) -> tuple[list[str], list[dict[str, Any]], list[str]]:
+        nonlocal is_stale
+        ready, said, is_over = asyncio.Future[ServeReport](), list[str](), False
+        settings = Serving(upstream=url, port=0, learn="propose", publish_every=1 / 60, holdback=0.0)
+        told: dict[str, Any] = {"begun": ready.set_result, "say": said.append, "stop": lambda: is_over}
+        serving = asyncio.create_task(aserve(str(parent.path), settings, runs_dir=parent.path.parent, **told))
+        async with httpx2.AsyncClient(base_url=(await ready).address, timeout=PATIENCE_S) as client:
+            asked = await client.post("/v1/chat/completions", json=CHAT)
+            value = {"answer": "7", "reasoning": "3 + 4 = 7"}
+            word = {"inference_id": asked.headers["x-mage-inference"], "metric": "right", "value": value}
+            assert (await client.post("/v1/feedback", json={**word, "idempotency_key": "a"})).status_code == 200
+            healths, rows = list[dict[str, Any]](), list[str]()
+            for is_failed in (True, False):
+                while True:
+                    await asyncio.sleep(0.1)
+                    assert not serving.done()
+                    health = (await client.get("/readyz")).json()
+                    if bool(health["runs"][f"{parent.id}-served"]["unpublished"]) == is_failed:
+                        break
+                healths.append(health)
+                rows.append((await client.get("/metrics")).text)
+                is_stale = False
+        is_over = True
+        await serving
+        return said, healths, rows
+
+    with upstream() as server:
+        said, healths, rows = asyncio.run(asyncio.wait_for(lived(server.url), PATIENCE_S))
+    assert "publishing failed and will be tried again: OSError: [Errno 116] Stale file handle" in said[0]
+    assert "Traceback" in caplog.text
+    assert [each["status"] for each in healths] == ["ok", "ok"], "what it does for requests is not affected"
+    for text, value in zip(rows, ("0.0", "1.0"), strict=True):
+        assert f'mage_publishing{{run="{parent.id}-served"}} {value}' in text
+
+
+def test_an_error_of_what_runs_beside_the_server_ends_it(parent: Run, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.write_text(KEYS.replace('upstream_key_env = "ACME_UPSTREAM"', ""))
+
+    def say(words: str) -> None:
+        raise BrokenPipeError(words)
+
+    settings = Serving(upstream="http://u", port=0, keys=str(keys))
+    with pytest.raises(BrokenPipeError, match="the previous keys still apply"):
+        serve(str(parent.path), settings, runs_dir=tmp_path, begun=lambda report: keys.unlink(), say=say)
 
 
 @pytest.mark.slow

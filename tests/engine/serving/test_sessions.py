@@ -142,6 +142,14 @@ def test_of_two_that_are_the_same_to_the_letter_each_goes_on_once() -> None:
     assert len(begun) == 3 and gone_on == begun
 
 
+def test_of_two_that_are_the_same_to_the_letter_the_newer_goes_on_and_not_one_that_was_left() -> None:
+    proxy, (reply, kept) = Proxy("chat"), said("chat", "Hello!")
+    for turn in ("Well?", "So?"):
+        proxy.ask([user("Hi")], reply)  # and never again
+        newer = proxy.ask([user("Hi")], reply)
+        assert proxy.ask([user("Hi"), *kept, user(turn)], reply) == newer
+
+
 def test_who_asks_is_no_one_else_and_a_process_that_missed_a_reply_goes_on_where_one_waits() -> None:
     proxy, (reply, kept) = Proxy("chat"), said("chat", "Hello!")
     mine, other = (proxy.ask([user("Hi")], reply, user=name) for name in ("me", "you"))

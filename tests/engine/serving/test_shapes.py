@@ -231,6 +231,9 @@ def test_a_turn_is_new_until_it_has_a_reply_and_results_of_tools_are_none() -> N
     assert reading(asked, called) == (["How warm is it?"], False)
     assert reading(asked, called, {"role": "user", "content": [result]}) == (["How warm is it?"], False)
     assert reading(asked, {"role": "user", "content": [{"type": "image", "source": {}}]}) == (["How warm is it?"], True)
+    begun = {"role": "assistant", "content": "It is"}
+    assert reading(asked, begun) == (["How warm is it?"], True), "the model goes on with what the client began"
+    assert reading(asked, begun, begun)[1] is reading(begun)[1] is False
     more = {"role": "user", "content": [result, {"type": "text", "text": "In Fahrenheit?"}]}
     assert reading(asked, called, more) == (["How warm is it?", "In Fahrenheit?"], True)
 

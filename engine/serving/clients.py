@@ -174,15 +174,15 @@ def _opened_up(client: object) -> tuple[str, Any]:
 def inference_of(response: object) -> str:
     """Return the id of the inference that a wrapped client's response, stream or error belongs to.
 
-    A raw response, a stream and an error carry it in their header X-Mage-Inference; an error without a response, such as
-    a timeout, in that of its request. A parsed reply is recognised by the id that the server gave it, as long as it is
-    among the newest 50,000 of this process.
+    A raw response, a stream and an error carry it in their header X-Mage-Inference; an error without a response, such
+    as a timeout, in that of its request. A parsed reply is recognised by the id that the server gave it, as long as it
+    is among the newest 50,000 of this process.
 
     Raises `NotFound` for anything else, and for an id that a server gave to several replies.
     """
     # OpenAI's streams with events of their own have the response under a name that is not public.
     parts = (getattr(response, name, None) for name in ("response", "_response", "request"))
-    headers = next((each.headers for each in (response, *parts) if hasattr(each, "headers")), {})
+    headers: Any = next((each.headers for each in (response, *parts) if hasattr(each, "headers")), {})
     if told := headers.get("x-mage-inference"):
         return str(told)
     name = getattr(response, "id", None)

@@ -106,7 +106,7 @@ async def aserve(
     ring, own = read_keys(keys) if keys else None, (run, settings.at, settings.run_id or None)
     known = read_small(keys) if keys else b""  # before the runs are opened, which may take long
     require_local(host, ring)
-    opening = {
+    opening: dict[str, Any] = {
         "data_dir": data_dir,
         "learn": settings.learn,
         "holdback": settings.holdback,

@@ -25,7 +25,7 @@ from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.budget import UNLIMITED, Limits, limits_of
 from mage_es.engine.run.directory import Beginning, Run, as_run, list_runs
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, ledger_of
-from mage_es.engine.run.inheriting import inheritance, last_inherited
+from mage_es.engine.run.inheriting import inheritance, last_inherited, require_closed
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event
@@ -193,10 +193,7 @@ def _folder(run: Run, runs_dir: Path | str | None) -> Path:
 
 def _learned_run(run: Run, reader: LogReader, execution: str) -> v.RunStarted:
     started = first_event(reader)
-    if next(reader.of(v.BaselineStarted), None):
-        raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
-    if not reader.last(v.IterationClosed):
-        raise UsageError(f"{run.id} has not closed an iteration yet, so it has learned nothing to keep.")
+    require_closed(run.id, reader)
     if started.execution_model == execution:
         raise UsageError(
             f"{execution} is the model that {run.id} learned with: name another with --execution, or continue with "

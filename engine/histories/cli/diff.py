@@ -71,9 +71,10 @@ def diff(
     settings.find_run(str(other.path))  # which may be elsewhere
     report = compare(run, other, at=(marker, until), question=question, top=top)
     out.report(report, *parts(report))
-    changed = [name for each in report.answers for name in (*each.lost, *each.won)]
-    ahead = [("memory", "list", other.id), *(("show", name, other.id) for name in [question, *changed] if name)]
-    out.next(*(settings.again(*words) for words in ahead[:2]))
+    # The run itself asked these: what an exam asked, `show` finds by the exam's number.
+    changed = [name for each in report.answers if each.what == "anchors" for name in (*each.lost, *each.won)]
+    ahead = [("memory", "list", other.id), *(("show", name, other.id) for name in changed[:1])]
+    out.next(*(settings.again(*words) for words in ahead))
 
 
 def _inspected(out: Output, before: str, after: str, question: str) -> None:

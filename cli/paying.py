@@ -47,9 +47,15 @@ def judging(price: AskingPrice) -> str:
 
 
 def _taken(price: AskingPrice, models: str, basis: str) -> str:
-    calls = counted(price.calls, "call")
-    tokens = f"{price.input_tokens} tokens in and {price.output_tokens} out"
-    return f"{', '.join((f'{calls} of {models}', tokens, *_lasting(price.minutes), basis))}; {dollars(price)}."
+    calls = f"{counted(price.calls, 'call')} of {models}"
+    return f"{calls}, {tokens(price, ', '.join((*_lasting(price.minutes), basis)))}; {dollars(price)}."
+
+
+def tokens(price: AskingPrice, basis: str) -> str:
+    """Return how many tokens that takes, and what it is based on."""
+    if not price.input_tokens:
+        return "tokens unknown, none like it is on record"
+    return f"{price.input_tokens} tokens in and {price.output_tokens} out, {basis}"
 
 
 def dollars(price: AskingPrice) -> str:

@@ -43,7 +43,7 @@ from mage_es.engine.histories.rules.bisect import bracket, crossings, most_asked
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.inheriting import last_inherited, require_closed
+from mage_es.engine.run.inheriting import is_served, last_inherited, require_closed
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, require_ontology, require_scoring, state_of
@@ -213,8 +213,10 @@ class _Moment(NamedTuple):
 def _moments(run: Run, reader: LogReader) -> list[_Moment]:
     require_closed(run.id, reader)
     ends = [(marker, seq) for marker, seq in reader.markers().items() if marker.kind == "iteration"]
-    if len(ends) < 2:  # a merged run is finished at once
-        ahead = f"evolve --from {run.id}" if next(reader.of(RunFinished), None) else f"resume {run.id}"
+    if len(ends) < 2:
+        # A merged run is finished at once.
+        is_over = is_served(reader) or next(reader.of(RunFinished), None)
+        ahead = f"evolve --from {run.id}" if is_over else f"resume {run.id}"
         raise UsageError(
             f"{run.id} has closed nothing but {ends[0][0]}, so nothing can have changed since: `mage-es {ahead}` "
             "continues it."

@@ -25,7 +25,7 @@ from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.budget import UNLIMITED, Limits, limits_of
 from mage_es.engine.run.directory import Beginning, Run, as_run, list_runs
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, ledger_of
-from mage_es.engine.run.inheriting import inheritance, last_inherited, require_closed
+from mage_es.engine.run.inheriting import inheritance, last_inherited, learning_of, require_closed
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event
@@ -233,10 +233,10 @@ def _like(reader: LogReader, child: Run, each: int) -> list[Like]:
     """Return the answers by which to price the questions, asked bare and with what was learned: the new model's, if it
     has given any, or else the old one's."""
     logs = [LogReader(child.log_path)] if child.path.exists() and child.events else []
-    found = [(log, *_answered(log)) for log in (*logs, reader)]
+    found = [(log, *_answered(log)) for log in (*logs, learning_of(reader))]
     bare = [Like(log, each, asked) for log, asked, _ in found if asked]
     learned = [Like(log, each, asked) for log, _, asked in found if asked]
-    return [*(bare or learned)[:1], *(learned or bare)[:1]] or [Like(reader, each, ())]
+    return [*(bare or learned)[:1], *(learned or bare)[:1]] or 2 * [Like(reader, each, ())]
 
 
 def _answered(reader: LogReader) -> tuple[list[v.AnswerJudged], list[v.AnswerJudged]]:

@@ -36,7 +36,8 @@ _AMOUNTS = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_token
 
 class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
     """What it takes to ask `questions` prompts again, besides those on record: calls of learner and judge, tokens, and
-    minutes one after another. `minutes` is None if no such call is on record, `usd` if a price is unknown."""
+    minutes one after another. If no such call is on record, `calls` is one for each, tokens are 0 and `minutes` is
+    None; `usd` is None if a price is unknown."""
 
     execution: str
     questions: int
@@ -150,7 +151,7 @@ def _summed(execution: str, questions: int, taken: Sequence[_Taken], prices: Pri
     return AskingPrice(
         execution=execution,
         questions=questions,
-        calls=max(min(1, questions), round(total("calls"))),
+        calls=max(min(1, questions), round(total("calls"))) if taken else questions,
         input_tokens=round(total("input_tokens")),
         output_tokens=round(total("output_tokens")),
         minutes=total("latency_us") / 60e6 if any(each.use.latency_us for each in taken) else None,

@@ -62,6 +62,13 @@ def is_served(reader: LogReader) -> bool:
     return begun is not None and begun.is_served
 
 
+def learning_of(reader: LogReader) -> LogReader:
+    """Return the log in which a run asked what it learned from: of a served run, that of the run that it serves."""
+    while is_served(reader) and reader.past:
+        reader = reader.past.reader
+    return reader
+
+
 def require_not_served(run: Run, reader: LogReader) -> None:
     """Raise `UsageError` for a run that learns by publishing, not in iterations of Algorithm 1."""
     if is_served(reader):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.cli.test_upgrade import OTHER
 
 
 @pytest.mark.slow
@@ -29,7 +30,7 @@ def test_what_a_merged_run_has_no_record_of_is_said_and_nothing_is_asked_without
     mage: Command, runs_dir: Path
 ) -> None:
     shutil.copytree(runs_dir / "first", runs_dir / "second")
-    assert mage("merge", "first", "second", "--run-id", "both").code == 0
+    anchors = json.loads(mage("merge", "first", "second", "--run-id", "both", "--json").out)["anchors"]
     before = sorted(runs_dir.iterdir())
     for words, said in (
         (("evolve", "--from", "both"), "What this takes is not known, as both has closed no iteration of its own"),
@@ -39,6 +40,9 @@ def test_what_a_merged_run_has_no_record_of_is_said_and_nothing_is_asked_without
     ):
         ended = mage(*words)
         assert (ended.code, said in ended.err) == (2, True), ended.err
+    priced = mage("upgrade", "both", *OTHER, "--questions", "4")
+    assert f"About {2 * (anchors + 4)} calls of builtin/copier: 0 recorded questions" in priced.err
+    assert "tokens unknown, none like it is on record" in priced.err
     assert sorted(runs_dir.iterdir()) == before
     empty = mage("effect", "both", "--yes")
     assert empty.code == 0 and "nothing to measure" in empty.out and "model" not in empty.err

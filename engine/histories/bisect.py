@@ -184,7 +184,8 @@ async def abisect(
 
             async def ask(link: _Link) -> Finish | None:
                 again, total = [as_examined(link.planned, link.seq)], asks + search.most()
-                [end] = await asking.answer(search.state(link.seq), again, done=asks, total=total)
+                done = min(asks, total - 1)  # at the end, what is known already is only recorded
+                [end] = await asking.answer(search.state(link.seq), again, done=done, total=total)
                 return end
 
             while link:

@@ -382,7 +382,7 @@ def _with_arm(
         bandit, what = "routing", "route"
     else:
         known = [*SEARCH_ARMS, *ROUTING_ARMS]
-        raise UsageError(f"There is no arm {arm!r}. Arms are {', '.join(known)}.{nearest(arm, known)}")
+        raise UsageError(f"There is no arm {arm!r}.{nearest(arm, known)}")
     found = _evaluated(reader)
     if all(getattr(each.planned, f"{bandit}_probability") == 1 for each in found):
         always = sorted({getattr(each.planned, f"{bandit}_arm") for each in found})

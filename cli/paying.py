@@ -25,7 +25,7 @@ def priced(price: AskingPrice, how: str, basis: str) -> str:
     """Return one sentence on the cost of asking some prompts; `basis` says what the estimate is based on."""
     if not price.questions:
         return "Every answer that is needed is on record: no model is called."
-    models = f"{price.execution} and the judge, if there is one"
+    models = " and ".join(filter(None, (price.execution, price.judge)))
     return f"Asking {counted(price.questions, 'prompt')} {how} takes about {_taken(price, models, basis)}"
 
 

@@ -54,8 +54,8 @@ _NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 class UpgradePrice(AskingPrice, frozen=True, kw_only=True):
     """What an upgrade costs: `calls`, `made` of them already on record, to ask `sample` recorded questions, `anchors`
-    and `questions` of an exam, each twice, and the judge, if there is one. A limit covers all of them, so tokens and
-    `usd` do, too; `minutes` are those of the calls left.
+    and `questions` of an exam, each twice, and the judge's. A limit covers all of them, so tokens and `usd` do, too;
+    `minutes` are those of the calls left.
 
     Calls and tokens per question are those of the old model until the new one has answered some; `usd` is None if a
     price is unknown, `minutes` is None if no run in the same folder shows how fast the new model answers (`paced_by` is

@@ -71,9 +71,9 @@ def diff(
     settings.find_run(str(other.path))  # which may be elsewhere
     report = compare(run, other, at=(marker, until), question=question, top=top)
     out.report(report, *parts(report))
-    # The run itself asked these: what an exam asked, `show` finds by the exam's number.
-    changed = [name for each in report.answers if each.what == "anchors" for name in (*each.lost, *each.won)]
-    ahead = [("memory", "list", other.id), *(("show", name, other.id) for name in changed[:1])]
+    changed = [name for each in report.answers for name in (*each.lost, *each.won)]
+    asked = [question] if question in changed else changed[:1]  # whether others were asked, the report does not tell
+    ahead = [("memory", "list", other.id), *(("show", name, other.id) for name in asked)]
     out.next(*(settings.again(*words) for words in ahead))
 
 

@@ -102,9 +102,10 @@ def priced(price: UpgradePrice) -> str:
     minutes = price.minutes
     lasting = "" if minutes is None else "under a minute" if minutes < 1 else f"{minutes:.0f} min"
     time = f", {lasting} at the pace of {price.paced_by}" if lasting else ""
+    judge = f" and {price.judge}" if price.judge else ""
     made, whose = (f", {price.made} of them made", "those so far") if price.made else ("", "the old model")
     return (
-        f"About {counted(price.calls, 'call')} of {price.execution}{made}: {price.sample} recorded questions, "
+        f"About {counted(price.calls, 'call')} of {price.execution}{judge}{made}: {price.sample} recorded questions, "
         f"{price.anchors} anchors and {price.questions} questions of an exam, each with what was learned and bare; "
         f"{tokens(price, f'as {whose} took them')}; "
         f"{dollars(price)}{time}. {AGAIN}"

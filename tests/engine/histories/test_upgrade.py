@@ -465,3 +465,4 @@ def test_the_price_has_the_judges_calls(tmp_path: Path) -> None:
     report = upgrade(run, execution=Misled(), judge=judge, sample=4)
     assert 0.8 * report.calls < price.calls < 1.2 * report.calls and price.calls > 1.5 * 2 * (4 + price.anchors + 4)
     assert price.input_tokens > 3000 * price.calls / 3
+    assert f"About {price.calls} calls of test/successor and test/judge: 4 recorded questions" in priced(price)

@@ -20,7 +20,7 @@ import msgspec
 
 from mage_es.engine.config import Config, parse
 from mage_es.engine.histories.upgrade_report import UpgradeReport, calls_of, upgrade_report
-from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.models.registry import Models, open_model, require_model
 from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.budget import UNLIMITED, Limits, limits_of
 from mage_es.engine.run.directory import Beginning, Run, as_run, list_runs
@@ -86,6 +86,8 @@ def upgrade_price(
         UsageError: The run learned nothing, `execution` is its own model, or the name is another run's.
     """
     run = as_run(run)
+    if sample < 1:
+        raise UsageError(f"sample is {sample}, but must be 1 or more: it is how many recorded questions to ask again.")
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
     started = _learned_run(run, reader, execution)
     name = run_id or upgrade_name(run, execution)
@@ -134,6 +136,7 @@ async def aupgrade(
     """
     run, runtime = as_run(run), runtime or Runtime()
     model = open_model(execution, "execution") if isinstance(execution, str) else execution
+    require_model("execution", model)
     name = execution if isinstance(execution, str) else model.name
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
     started = _learned_run(run, reader, name)

@@ -196,7 +196,7 @@ async def awhat_if(
     if unknown := sorted(settings.keys() - {*SETTINGS}):
         raise UsageError(
             f"{unknown[0]} changes what is asked, so the record cannot say what would have been: a run with "
-            f"`mage-es evolve --from` can. What-if takes {', '.join(SETTINGS)}.{nearest(unknown[0], list(SETTINGS))}"
+            f"`mage-es evolve --from` can. What-if takes {', '.join(SETTINGS)}."
         )
     if sum(kinds) != 1:
         raise UsageError(

@@ -307,6 +307,13 @@ def test_the_price_is_known_before_a_call_is_made_and_is_what_it_takes(old: Run,
     assert len(learner.asked) == done.made == price.calls and "no model is called" in priced(done)
 
 
+def test_what_is_no_model_and_no_sample_is_refused_by_its_value(old: Run) -> None:
+    with pytest.raises(UsageError, match="sample is 0, but must be 1 or more"):
+        upgrade(old, execution=Successor(), sample=0)
+    with pytest.raises(UsageError, match="The execution model 3 is no model"):
+        upgrade(old, execution=3)  # type: ignore[arg-type]
+
+
 def test_what_a_served_run_costs_to_upgrade_is_judged_by_the_run_that_it_serves(old: Run) -> None:
     opened = open_served(old)
     opened.log.close()

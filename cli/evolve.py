@@ -100,7 +100,8 @@ def evolve(
         exams=register_exams,
         seeds=register_seeds,
     )
-    if parent and (price := evolve_price(config, from_run=parent, prices=settings.prices())):
+    if parent:
+        price = evolve_price(config, from_run=parent, prices=settings.prices())
         out.say(going_on(price, parent.id, config.iterations))
         require_agreement(settings, yes=yes)
     if prune and parent:  # after everything that may refuse, since it writes to the parent

@@ -27,12 +27,14 @@ def priced(price: AskingPrice, how: str, basis: str) -> str:
     """Return one sentence on the cost of asking some prompts; `basis` says what the estimate is based on."""
     if not price.questions:
         return "Every answer that is needed is on record: no model is called."
-    models = f"{price.execution} and the judge, if there is one"
+    models = " and ".join(filter(None, (price.execution, price.judge)))
     return f"Asking {counted(price.questions, 'prompt')} {how} takes about {_taken(price, models, basis)}"
 
 
-def going_on(price: AskingPrice, run_id: str, iterations: int) -> str:
-    """Return one sentence on the cost of continuing a run."""
+def going_on(price: AskingPrice | None, run_id: str, iterations: int) -> str:
+    """Return one sentence on the cost of continuing a run, None if its record does not tell."""
+    if price is None:
+        return f"What this takes is not known, as {run_id} has closed no iteration of its own: --dry-run estimates it."
     taken = _taken(price, price.execution, f"as iterations on record in {run_id} did")
     return f"Going on with {counted(iterations, 'iteration')} of {price.questions} questions in all takes about {taken}"
 
@@ -47,9 +49,15 @@ def judging(price: AskingPrice) -> str:
 
 
 def _taken(price: AskingPrice, models: str, basis: str) -> str:
-    calls = counted(price.calls, "call")
-    tokens = f"{price.input_tokens} tokens in and {price.output_tokens} out"
-    return f"{', '.join((f'{calls} of {models}', tokens, *_lasting(price.minutes), basis))}; {dollars(price)}."
+    calls = f"{counted(price.calls, 'call')} of {models}"
+    return f"{calls}, {tokens(price, ', '.join((*_lasting(price.minutes), basis)))}; {dollars(price)}."
+
+
+def tokens(price: AskingPrice, basis: str) -> str:
+    """Return how many tokens that takes, and what it is based on."""
+    if not price.input_tokens:
+        return "tokens unknown, none like it is on record"
+    return f"{price.input_tokens} tokens in and {price.output_tokens} out, {basis}"
 
 
 def dollars(price: AskingPrice) -> str:

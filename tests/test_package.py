@@ -261,6 +261,8 @@ def begun(**given: object) -> Callable[[], object]:
         (lambda: mage_es.verify(None), "run is None, of the type NoneType: give Run or Path or str"),  # type: ignore[arg-type]
         (lambda: mage_es.summarise(3), "run is 3, of the type int"),  # type: ignore[arg-type]
         (lambda: mage_es.examine("r", at=1), "at is 1, of the type int: give str"),  # type: ignore[arg-type]
+        (lambda: mage_es.diff("r", "r", at="iter-1"), "at is 'iter-1': give a tuple of 2"),  # type: ignore[arg-type]
+        (lambda: mage_es.curate("r", "5c0f", action="quarantin", reason="x"), "Did you mean quarantine"),  # type: ignore[arg-type]
     ],
 )
 def test_what_python_gives_wrong_is_told_with_its_value_and_what_to_give_before_a_run_is_begun(

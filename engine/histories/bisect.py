@@ -43,7 +43,7 @@ from mage_es.engine.histories.rules.bisect import bracket, crossings, most_asked
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.inheriting import is_served, last_inherited, require_closed
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, require_ontology, require_scoring, state_of
@@ -59,7 +59,7 @@ from mage_es.events.facts.private import ERASED, marked_private
 from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.log.markers import parse as parse_marker
-from mage_es.events.vocabulary import AnswerFlipped, AnswerJudged, QuestionPlanned, QuestionsReasked
+from mage_es.events.vocabulary import AnswerFlipped, AnswerJudged, QuestionPlanned, QuestionsReasked, RunFinished
 from mage_es.projections.fold import State, fold
 
 METRICS = ("anchors", "accuracy", "mastery")
@@ -184,7 +184,8 @@ async def abisect(
 
             async def ask(link: _Link) -> Finish | None:
                 again, total = [as_examined(link.planned, link.seq)], asks + search.most()
-                [end] = await asking.answer(search.state(link.seq), again, done=asks, total=total)
+                done = min(asks, total - 1)  # at the end, what is known already is only recorded
+                [end] = await asking.answer(search.state(link.seq), again, done=done, total=total)
                 return end
 
             while link:
@@ -210,11 +211,16 @@ class _Moment(NamedTuple):
     seq: int
 
 
-def _moments(reader: LogReader) -> list[_Moment]:
+def _moments(run: Run, reader: LogReader) -> list[_Moment]:
+    require_closed(run.id, reader)
     ends = [(marker, seq) for marker, seq in reader.markers().items() if marker.kind == "iteration"]
     if len(ends) < 2:
+        # A merged run is finished at once.
+        is_over = is_served(reader) or next(reader.of(RunFinished), None)
+        ahead = f"evolve --from {run.id}" if is_over else f"resume {run.id}"
         raise UsageError(
-            f"{reader.run} has not closed an iteration, so nothing can have changed: `mage-es resume` continues it."
+            f"{run.id} has closed nothing but {ends[0][0]}, so nothing can have changed since: `mage-es {ahead}` "
+            "continues it."
         )
     return [_Moment(str(marker) if place else "start", marker, seq) for place, (marker, seq) in enumerate(ends)]
 
@@ -238,7 +244,7 @@ def _by_metric(run: Run, metric: str, good: str, bad: str) -> BisectReport:
         raise UsageError(f"There is no metric {metric!r}.{nearest(metric, list(METRICS))}")
     reader = LogReader(run.log_path)
     first_event(reader)
-    moments = _moments(reader)
+    moments = _moments(run, reader)
     levels, rows = _levels(run, reader, moments, metric)
     counts = [_measured(row) if row and metric == "anchors" else (0, 0) for row in rows]
     valued = [place for place, level in enumerate(levels) if level is not None]
@@ -331,7 +337,7 @@ def _search(
 ) -> _Search:
     reader = LogReader(run.log_path)
     first_event(reader)
-    moments = _moments(reader)
+    moments = _moments(run, reader)
     first, last = _between(moments, good or "start", bad or "latest")
     world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, frozen=True)
     require_scoring(world, "asking again")

@@ -124,7 +124,7 @@ def _differences(one: Parent, other: Parent) -> Iterator[str]:
         yield f"benchmark {benchmarks[0]} and {benchmarks[1]}"
     for name, before, after in difference(*(parse(started.config) for started in runs)):
         if name in _ASKED and {before, after} != _ALIKE:
-            yield f"{name} {before or 'none'} and {after or 'none'}"
+            yield f"{name} {_word(before)} and {_word(after)}"
     # The tasks of a user may be two files; what else is in a data set is the same for both.
     is_own = runs[0].benchmark.startswith(OWN_TASKS)
     yield from (
@@ -132,6 +132,10 @@ def _differences(one: Parent, other: Parent) -> Iterator[str]:
         for name in _RECORDED
         if getattr(runs[0], name) != getattr(runs[1], name) and not (is_own and name == "data_sha256")
     )
+
+
+def _word(value: object) -> str:
+    return ("off", "on")[value] if isinstance(value, bool) else str(value) or "none"
 
 
 def _kind(benchmark: str) -> str:

@@ -20,12 +20,12 @@ import msgspec
 
 from mage_es.engine.config import Config, parse
 from mage_es.engine.histories.upgrade_report import UpgradeReport, calls_of, upgrade_report
-from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.models.registry import Models, open_model, require_model
 from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.budget import UNLIMITED, Limits, limits_of
 from mage_es.engine.run.directory import Beginning, Run, as_run, list_runs
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, ledger_of
-from mage_es.engine.run.inheriting import inheritance, last_inherited
+from mage_es.engine.run.inheriting import inheritance, last_inherited, learning_of, require_closed
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event
@@ -54,8 +54,8 @@ _NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 class UpgradePrice(AskingPrice, frozen=True, kw_only=True):
     """What an upgrade costs. It takes `calls` calls, of which `made` are already on record: they ask `sample` recorded
-    questions, the `anchors` and the `questions` of an exam, each twice, and the judge, if there is one. A limit covers
-    all of them, and so do tokens and `usd`; `minutes` are those of the calls left.
+    questions, the `anchors` and the `questions` of an exam, each twice, and include the judge's. A limit covers all of
+    them, and so do tokens and `usd`; `minutes` are those of the calls left.
 
     Calls and tokens per question are those of the old model until the new one has answered some; `usd` is None if a
     price is unknown, `minutes` is None if no run in the same folder shows how fast the new model answers (`paced_by` is
@@ -86,6 +86,8 @@ def upgrade_price(
         UsageError: The run learned nothing, `execution` is its own model, or the name is another run's.
     """
     run = as_run(run)
+    if sample < 1:
+        raise UsageError(f"sample is {sample}, but must be 1 or more: it is how many recorded questions to ask again.")
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
     started = _learned_run(run, reader, execution)
     name = run_id or upgrade_name(run, execution)
@@ -134,6 +136,7 @@ async def aupgrade(
     """
     run, runtime = as_run(run), runtime or Runtime()
     model = open_model(execution, "execution") if isinstance(execution, str) else execution
+    require_model("execution", model)
     name = execution if isinstance(execution, str) else model.name
     folder, reader = _folder(run, runs_dir), LogReader(run.log_path)
     started = _learned_run(run, reader, name)
@@ -193,10 +196,7 @@ def _folder(run: Run, runs_dir: Path | str | None) -> Path:
 
 def _learned_run(run: Run, reader: LogReader, execution: str) -> v.RunStarted:
     started = first_event(reader)
-    if next(reader.of(v.BaselineStarted), None):
-        raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
-    if not reader.last(v.IterationClosed):
-        raise UsageError(f"{run.id} has not closed an iteration yet, so it has learned nothing to keep.")
+    require_closed(run.id, reader)
     if started.execution_model == execution:
         raise UsageError(
             f"{execution} is the model that {run.id} learned with: name another with --execution, or continue with "
@@ -236,10 +236,10 @@ def _like(reader: LogReader, child: Run, each: int) -> list[Like]:
     """Return the answers by which to price the questions, asked bare and with what was learned: the new model's, if it
     has given any, or else the old one's."""
     logs = [LogReader(child.log_path)] if child.path.exists() and child.events else []
-    found = [(log, *_answered(log)) for log in (*logs, reader)]
+    found = [(log, *_answered(log)) for log in (*logs, learning_of(reader))]
     bare = [Like(log, each, asked) for log, asked, _ in found if asked]
     learned = [Like(log, each, asked) for log, _, asked in found if asked]
-    return [*(bare or learned)[:1], *(learned or bare)[:1]] or [Like(reader, each, ())]
+    return [*(bare or learned)[:1], *(learned or bare)[:1]] or 2 * [Like(reader, each, ())]
 
 
 def _answered(reader: LogReader) -> tuple[list[v.AnswerJudged], list[v.AnswerJudged]]:

@@ -196,7 +196,7 @@ async def awhat_if(
     if unknown := sorted(settings.keys() - {*SETTINGS}):
         raise UsageError(
             f"{unknown[0]} changes what is asked, so the record cannot say what would have been: a run with "
-            f"`mage-es evolve --from` can. What-if takes {', '.join(SETTINGS)}.{nearest(unknown[0], list(SETTINGS))}"
+            f"`mage-es evolve --from` can. What-if takes {', '.join(SETTINGS)}."
         )
     if sum(kinds) != 1:
         raise UsageError(
@@ -382,7 +382,7 @@ def _with_arm(
         bandit, what = "routing", "route"
     else:
         known = [*SEARCH_ARMS, *ROUTING_ARMS]
-        raise UsageError(f"There is no arm {arm!r}. Arms are {', '.join(known)}.{nearest(arm, known)}")
+        raise UsageError(f"There is no arm {arm!r}.{nearest(arm, known)}")
     found = _evaluated(reader)
     if all(getattr(each.planned, f"{bandit}_probability") == 1 for each in found):
         always = sorted({getattr(each.planned, f"{bandit}_arm") for each in found})

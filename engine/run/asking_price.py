@@ -35,10 +35,12 @@ _AMOUNTS = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_token
 
 
 class AskingPrice(msgspec.Struct, frozen=True, kw_only=True):
-    """What it takes to ask `questions` prompts again, besides those on record: calls of learner and judge, tokens, and
-    minutes one after another. `minutes` is None if no such call is on record, `usd` if a price is unknown."""
+    """What it takes to ask `questions` prompts again, besides those on record: calls of learner and, where prompts like
+    these took any, of the `judge`; tokens, and minutes one after another. If no such call is on record, `calls` is one
+    for each, tokens are 0 and `minutes` is None; `usd` is None if a price is unknown."""
 
     execution: str
+    judge: str = ""
     questions: int
     calls: int
     input_tokens: int
@@ -88,7 +90,9 @@ def price_again(wanted: Sequence[Like], prices: Prices, *, execution: str | None
     the run's own."""
     taken = [each for like in wanted for each in _taken_like(like, execution)]
     model = execution or first_event(wanted[0].reader).execution_model
-    return _summed(model, sum(like.questions for like in wanted), taken, prices)
+    judges = sorted({each.model for each in taken} - {model})
+    price = _summed(model, sum(like.questions for like in wanted), taken, prices)
+    return msgspec.structs.replace(price, judge=" and ".join(judges))
 
 
 def _taken_like(like: Like, execution: str | None) -> Iterator[_Taken]:
@@ -151,7 +155,7 @@ def _summed(execution: str, questions: int, taken: Sequence[_Taken], prices: Pri
     return AskingPrice(
         execution=execution,
         questions=questions,
-        calls=max(min(1, questions), round(total("calls"))),
+        calls=max(min(1, questions), round(total("calls"))) if taken else questions,
         input_tokens=round(total("input_tokens")),
         output_tokens=round(total("output_tokens")),
         minutes=total("latency_us") / 60e6 if any(each.use.latency_us for each in taken) else None,

@@ -62,6 +62,13 @@ def is_served(reader: LogReader) -> bool:
     return begun is not None and begun.is_served
 
 
+def learning_of(reader: LogReader) -> LogReader:
+    """Return the log in which a run asked what it learned from: of a served run, that of the run that it serves."""
+    while is_served(reader) and reader.past:
+        reader = reader.past.reader
+    return reader
+
+
 def require_not_served(run: Run, reader: LogReader) -> None:
     """Raise `UsageError` for a run that learns by publishing, not in iterations of Algorithm 1."""
     if is_served(reader):
@@ -184,6 +191,15 @@ class Parent(NamedTuple):
         return grown(new, joined)
 
 
+def require_closed(run_id: str, reader: LogReader) -> None:
+    """Raise `UsageError` for a baseline, and for a run that has not closed an iteration."""
+    if reader.last(v.IterationClosed):
+        return
+    if next(reader.of(v.BaselineStarted), None):
+        raise UsageError(f"{run_id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
+    raise UsageError(f"{run_id} has not closed an iteration yet: `mage-es resume {run_id}` continues it.")
+
+
 def read_parent(
     run: Run, at: str, *, runs_dir: Path | str, prices: Prices, execution: str = "", reproof: int = 0
 ) -> Parent:
@@ -196,8 +212,8 @@ def read_parent(
         LogDamaged: Its log fails its checksums.
     """
     reader = LogReader(run.log_path)
-    last = reader.last(v.IterationClosed)
-    seq = last if at == "latest" or not last else reader.resolve(at)
+    require_closed(run.id, reader)
+    seq = reader.last(v.IterationClosed) if at == "latest" else reader.resolve(at)
     closed, ledger = dict[int, Any](), Ledger()
     # In one pass: the first reading checks the hash of each segment. What a ledger adds up may come in any order.
     reads: Reads = {v.IterationClosed: _MARK, **Ledger.reads}
@@ -205,14 +221,9 @@ def read_parent(
         if marks := batches.get(v.IterationClosed):
             closed.update(zip(marks.seqs, marks.events, strict=True))
         give(ledger, {cls: batches[cls] for cls in Ledger.reads if cls in batches})
-    started = next(reader.of(v.RunStarted), None)
-    opened = min(closed, default=None)
-    if next(reader.of(v.BaselineStarted, until=opened), None):
-        raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
-    if started is None or not closed:
-        raise UsageError(f"{run.id} has not closed an iteration yet, so it has learned nothing to continue from.")
     if seq not in closed:
         raise UsageError(f"A run continues from a closed iteration, and {at} is within one: choose start or iter-N.")
+    started, opened = next(reader.of(v.RunStarted)), min(closed)
     # Between two iterations only people change what was learned; a run never continues from part of an iteration.
     since = list(reader.records(inherited_types(), since=seq + 1)) if at == "latest" else []
     mark = closed[seq]

@@ -66,6 +66,11 @@ class World(NamedTuple):
         limit(seconds)
 
     @property
+    def is_partly_erased(self) -> bool:
+        """Whether some questions cannot be read here: their subject's key was destroyed, or is elsewhere."""
+        return any(question.subject.startswith(ERASED) for question in self.questions.values())
+
+    @property
     def is_scored_apart(self) -> bool:
         """Whether the benchmark's `score` waits for another process."""
         return bool(getattr(self.benchmark, "is_scored_apart", False))

@@ -14,13 +14,13 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from mage_es.engine.config import PLACES
 from mage_es.engine.run.directory import Run
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import UsageError, nearest
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -53,7 +53,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def typed(verb: F) -> F:
     """Return a verb that raises `UsageError` for an argument that its signature lacks, or whose type differs. Only
-    plain types are checked; a protocol, a function or a list is checked where it is used."""
+    plain types, fixed words and pairs are checked; a protocol, a function or a list is checked where it is used."""
     signature = inspect.signature(verb)
     hints = functools.cache(lambda: get_type_hints(verb))  # once, and only when the module is complete
 
@@ -66,7 +66,13 @@ def typed(verb: F) -> F:
             raise UsageError(f"mage_es.{verb.__name__}: {error}.{where}") from None
         for name, value in given.items():
             hint = hints().get(name)
-            kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+            origin, parts = get_origin(hint), get_args(hint)
+            if origin is Literal and value not in parts:
+                raise UsageError(f"{name} is {value!r:.80}.{nearest(str(value), list(parts))}")
+            is_whole = isinstance(value, tuple | list) and len(value) == len(parts)
+            if origin is tuple and ... not in parts and not is_whole:
+                raise UsageError(f"{name} is {value!r:.80}: give a tuple of {len(parts)}.")
+            kinds = parts if isinstance(hint, UnionType) else (hint,)
             is_plain = all(isinstance(kind, type) and issubclass(kind, _PLAIN) for kind in kinds)
             if is_plain and not isinstance(value, kinds):
                 wanted = " or ".join(map(_named, kinds))

@@ -19,7 +19,7 @@ from mage_es.engine.run.asking_price import AskingPrice, price_on
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.exam_plan import registered_in
-from mage_es.engine.run.inheriting import is_served, read_parent
+from mage_es.engine.run.inheriting import learning_of, read_parent
 from mage_es.engine.run.notices import columns_told, continuation, cutoffs, left_out, lone_types
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
@@ -96,9 +96,7 @@ def evolve_price(config: Config, *, from_run: Run | Path | str, prices: Prices |
     not closed an iteration of its own. No model is called. Raises `UsageError` for a run without events."""
     reader = LogReader(as_run(from_run).log_path)
     first_event(reader)
-    while is_served(reader) and reader.past:  # publishing asks anchors only
-        reader = reader.past.reader
-    return price_on(reader, config, prices or Prices())
+    return price_on(learning_of(reader), config, prices or Prices())  # publishing asks anchors only
 
 
 async def start_run(

@@ -13,7 +13,7 @@ from tests.cli.conftest import Command
 
 def test_without_a_yes_nothing_is_asked_and_the_other_numbers_are_printed(mage: Command, runs_dir: Path) -> None:
     done = mage("effect", "first", "--top", "3")
-    assert done.code == 0 and "calls of builtin/analogist" in done.err
+    assert done.code == 0 and "calls of builtin/analogist, " in done.err, "and of no judge"
     assert "association, not effect" in done.out and "never tossed" in done.out and " asked" in done.out
     assert "Nothing was asked again. --yes asks at the price above" in done.out
     assert not (runs_dir / "first" / "effects").exists()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.cli.test_upgrade import OTHER
 
 
 @pytest.mark.slow
@@ -16,6 +17,9 @@ def test_a_run_is_begun_from_a_moment_of_another_and_resume_goes_on(mage: Comman
     assert "0 calls were made" in ended.out and "mage-es resume branch" in ended.err
     sealed = list((runs_dir / "branch/log/past/log/seg").iterdir())
     assert sealed and all(path.samefile(runs_dir / "first/log/seg" / path.name) for path in sealed)
+    for words in (("fork", "branch"), ("bisect", "branch", "--metric", "anchors"), ("upgrade", "branch", *OTHER)):
+        early = mage(*words)
+        assert early.code == 2 and "branch has not closed an iteration yet: `mage-es resume branch`" in early.err
     resumed = mage("resume", "branch")
     assert resumed.code == 0 and "Starting branch, which has made no call yet." in resumed.err
     assert mage("verify", "branch", "--parent", "first").code == 0

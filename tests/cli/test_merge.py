@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.cli.test_upgrade import OTHER
 
 
 @pytest.mark.slow
@@ -22,6 +23,29 @@ def test_two_runs_become_one_and_what_was_taken_is_printed(mage: Command, runs_d
     assert "mage-es evolve --from both" in ended.err
     assert mage("verify", "both").code == 0
     assert "continues from the memories of first + second" in mage("runs", "show", "both").out
+
+
+@pytest.mark.slow
+def test_what_a_merged_run_has_no_record_of_is_said_and_nothing_is_asked_without_a_yes(
+    mage: Command, runs_dir: Path
+) -> None:
+    shutil.copytree(runs_dir / "first", runs_dir / "second")
+    anchors = json.loads(mage("merge", "first", "second", "--run-id", "both", "--json").out)["anchors"]
+    before = sorted(runs_dir.iterdir())
+    for words, said in (
+        (("evolve", "--from", "both"), "What this takes is not known, as both has closed no iteration of its own"),
+        (("evolve", "--from", "both"), "Nothing was asked. Proceed at this price with --yes"),
+        (("bisect", "both", "--metric", "anchors"), "both has closed nothing but iter-1"),
+        (("bisect", "both", "--metric", "anchors"), "`mage-es evolve --from both` continues it"),
+    ):
+        ended = mage(*words)
+        assert (ended.code, said in ended.err) == (2, True), ended.err
+    priced = mage("upgrade", "both", *OTHER, "--questions", "4")
+    assert f"About {2 * (anchors + 4)} calls of builtin/copier: 0 recorded questions" in priced.err
+    assert "tokens unknown, none like it is on record" in priced.err
+    assert sorted(runs_dir.iterdir()) == before
+    empty = mage("effect", "both", "--yes")
+    assert empty.code == 0 and "nothing to measure" in empty.out and "model" not in empty.err
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.serving.open_run import open_run
 from mage_es.engine.study.reporting.study import open_study
 from mage_es.engine.study.reporting.words import in_words
+from mage_es.engine.upkeep.erase import erase
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import ExamReport, examine
 from mage_es.engine.verbs.replay import replay
@@ -188,6 +189,14 @@ def test_what_was_recalled_is_shown_verified_and_replayed(recalled: tuple[Run, E
     assert shown.routing_arm == "recall" and shown.prompt_verified and shown.prompt == ""
     assert shown.answer in TEAMS.values() and shown.bundle
     assert verify(run).ok and all(check.equal for check in replay(run).checks)
+
+
+def test_what_was_recalled_stays_verified_once_a_customers_texts_are_erased(tmp_path: Path) -> None:
+    tasks = [{**task, "subject": f"customer-{place % 3}"} for place, task in enumerate(TASKS)]
+    run, report = examined(tmp_path, Learner(knows=False), tasks=tasks)
+    assert report.recalled and verify(run).ok
+    erase(run, subject="customer-1")
+    assert verify(run).ok
 
 
 def test_as_good_as_the_model_is_good_enough_and_costs_nothing(tmp_path: Path) -> None:

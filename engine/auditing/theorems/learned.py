@@ -57,7 +57,7 @@ from mage_es.engine.session.call import TypedCall, recorded_typed
 from mage_es.engine.session.evolving import author
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogError, MageError, PrerequisiteError
-from mage_es.events.facts.private import ERASED, clear_vector
+from mage_es.events.facts.private import clear_vector
 from mage_es.events.log import LogReader
 from mage_es.projections.fold import State
 
@@ -167,8 +167,7 @@ def _hindrance(world: World) -> str:
         return "this copy was made without right answers"
     if metered(world.embedder.name):
         return f"the vectors of {world.embedder.name} have to be paid for"
-    is_erased = any(question.subject.startswith(ERASED) for question in world.questions.values())
-    return "a text was erased" if is_erased else ""
+    return "a text was erased" if world.is_partly_erased else ""
 
 
 def _excuse(given: CheckBasis, world: World, event: v.Event) -> str:

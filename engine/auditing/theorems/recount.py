@@ -93,6 +93,7 @@ class Recount:
     ) -> None:
         self._given, self._exam, self._execution = given, exam, execution
         self._judge = judge if judge is not None or given.world is None else given.world.setting.config.judge
+        self._is_partly_erased = given.world is not None and given.world.is_partly_erased
         self._open: dict[_Key, _Asking] = {}
         self._method: tuple[int, bool, World] | None = None
         self._player = player_of(execution, "execution") if given.is_release else None
@@ -203,8 +204,11 @@ class Recount:
     def _misplanned(self, asking: _Asking, state: State, world: World) -> str:
         planned, first = asking.planned, asking.first
         # Which questions can be recalled depends on all right answers.
-        if planned.routing_arm == RECALL and world.has_gold and not is_recalled(world.setting, state, planned):
-            return "its answer was recalled, which the record of recall did not allow"
+        if planned.routing_arm == RECALL and world.has_gold:
+            if self._is_partly_erased:
+                asking.unchecked = _ERASED
+            elif not is_recalled(world.setting, state, planned):
+                return "its answer was recalled, which the record of recall did not allow"
         made = sha256_text(first.request.text) if isinstance(first, Ask) and first.tier == "execution" else ""
         asking.is_reworded = self.may_reword and made != planned.prompt_sha256
         if made != planned.prompt_sha256 and not asking.is_reworded:

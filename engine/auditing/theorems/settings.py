@@ -18,12 +18,10 @@ from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import is_mastered, take_snapshot
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
 from mage_es.engine.run.inheriting import inheritance, is_served, last_inherited, past_of
-from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.world import World, divide, templates_of
 from mage_es.engine.seams.check import Check
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogError, PrerequisiteError
-from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
 from mage_es.projections.fold import State
 
@@ -119,7 +117,7 @@ def drawn(reader: LogReader, world: World | None) -> Setting | None:
     if world is None:
         return None
     begun = inheritance(reader)
-    if (begun and begun.is_served) or any(q.subject.startswith(ERASED) for q in all_questions(world.benchmark)):
+    if (begun and begun.is_served) or world.is_partly_erased:
         return world.setting._replace(evolution=())
     try:
         splits = divide(world.setting.config, world.benchmark, past_of(begun))

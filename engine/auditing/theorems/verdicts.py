@@ -41,7 +41,6 @@ from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.check import Check
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogDamaged, LogError, PrerequisiteError, UsageError
-from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
@@ -225,7 +224,7 @@ def _misasked(record: ExamRecord, plans: Sequence[v.QuestionPlanned], state: Sta
     """Return where an exam's questions, or how they were asked, differ from what its state and the seed say."""
     world, opened = given.world, record.opened
     assert world is not None
-    if any(question.subject.startswith(ERASED) for question in world.questions.values()):
+    if world.is_partly_erased:
         return ""
     names = sorted(plan.question_id for plan in plans)
     if opened.asked > len(world.setting.held_out) or names != sorted(held_out_sample(world.setting, opened.asked)):

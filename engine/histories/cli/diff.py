@@ -72,8 +72,9 @@ def diff(
     report = compare(run, other, at=(marker, until), question=question, top=top)
     out.report(report, *parts(report))
     changed = [name for each in report.answers for name in (*each.lost, *each.won)]
-    ahead = [("memory", "list", other.id), *(("show", name, other.id) for name in [question, *changed] if name)]
-    out.next(*(settings.again(*words) for words in ahead[:2]))
+    asked = [question] if question in changed else changed[:1]  # whether others were asked, the report does not tell
+    ahead = [("memory", "list", other.id), *(("show", name, other.id) for name in asked)]
+    out.next(*(settings.again(*words) for words in ahead))
 
 
 def _inspected(out: Output, before: str, after: str, question: str) -> None:

@@ -55,12 +55,12 @@ def effect(
     found = settings.find_run(run)
     which: dict[str, Any] = {"memory": memory, "kind": kind, "task_type": task_type, "top": top}
     report = measure(found, **which, runtime=Runtime(prices=settings.prices()))
-    if pays := agrees_to(report.left, out, settings, yes=yes):
-        with repeatable(out, settings) as runtime:
-            report = measure(found, **which, reask=True, data_dir=settings.data_dir, runtime=runtime)
     if not report.rows:
         out.report(report, f"No prompt of {found.id} showed a memory, so there is nothing to measure.")
         return
+    if pays := agrees_to(report.left, out, settings, yes=yes):
+        with repeatable(out, settings) as runtime:
+            report = measure(found, **which, reask=True, data_dir=settings.data_dir, runtime=runtime)
     pooled = [table("Kinds and types, as the coin has too few tosses for single memories", report.pooled)]
     parts = pooled if report.pooled else []
     notes = _notes(report)

@@ -10,7 +10,7 @@ import typer
 
 from mage_es.cli.options import FromAtOption, RunArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable, counted, percent
-from mage_es.cli.paying import AGAIN, ASKING, YesOption, dollars, require_agreement
+from mage_es.cli.paying import AGAIN, ASKING, YesOption, dollars, require_agreement, tokens
 from mage_es.cli.session import repeatable, serving
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS, benefit
@@ -99,12 +99,15 @@ def priced(price: UpgradePrice) -> str:
     """Return one sentence on what an upgrade will cost, and for what."""
     if price.calls == price.made:
         return f"{price.run_id} is complete: no model is called."
-    time = "" if price.minutes is None else f", {price.minutes:.0f} min at the pace of {price.paced_by}"
+    minutes = price.minutes
+    lasting = "" if minutes is None else "under a minute" if minutes < 1 else f"{minutes:.0f} min"
+    time = f", {lasting} at the pace of {price.paced_by}" if lasting else ""
+    judge = f" and {price.judge}" if price.judge else ""
     made, whose = (f", {price.made} of them made", "those so far") if price.made else ("", "the old model")
     return (
-        f"About {counted(price.calls, 'call')} of {price.execution}{made}: {price.sample} recorded questions, "
+        f"About {counted(price.calls, 'call')} of {price.execution}{judge}{made}: {price.sample} recorded questions, "
         f"{price.anchors} anchors and {price.questions} questions of an exam, each with what was learned and bare; "
-        f"{price.input_tokens} tokens in and {price.output_tokens} out, as {whose} took them; "
+        f"{tokens(price, f'as {whose} took them')}; "
         f"{dollars(price)}{time}. {AGAIN}"
     )
 

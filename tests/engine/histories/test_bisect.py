@@ -206,8 +206,10 @@ def test_a_budget_stops_the_search_and_the_same_call_goes_on(run: Run) -> None:
     with pytest.raises(BudgetReached):
         bisect(run, question=question, runtime=mage_es.Runtime(limits=mage_es.Limits(max_calls=1)))
     assert sum(1 for _ in LogReader(run.reasked.log_path).of(ModelCalled)) == 1
-    rest = bisect(run, question=question)
+    notes = list[mage_es.ProgressNote]()
+    rest = bisect(run, question=question, runtime=mage_es.Runtime(observer=notes.append))
     assert rest.cause == whole.cause and rest.asks == whole.asks - 1
+    assert all(0 < note.done <= note.total for note in notes) and notes[-1].done == notes[-1].total
 
 
 def test_an_answer_without_a_verdict_ends_the_search_with_the_reason(run: Run) -> None:

@@ -370,6 +370,7 @@ def test_a_memory_that_was_changed_on_the_way_is_found(
         ({"benchmark": "apples?scorer=exact"}, rows(40, 60), "benchmark own tasks with scorer 'number' and .* 'exact'"),
         ({"form": "sections"}, rows(40, 60), "form usual and sections"),
         ({"execution": "builtin/copier"}, rows(40, 60), "execution builtin/analogist and builtin/copier"),
+        ({"recall": False}, rows(40, 60), "recall on and off"),
         ({"form": "turns"}, [*rows(0, 20), *rows(40, 60)], ""),
         ({}, [{**row, "answer": "7"} for row in rows(0, 20)], "20 questions have different answers in"),
         ({}, [{**row, "subject": "ann"} for row in rows(40, 60)], "other has tasks with a subject"),

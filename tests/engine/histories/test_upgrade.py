@@ -24,6 +24,7 @@ from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.serving.opening import open_served
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
@@ -306,6 +307,21 @@ def test_the_price_is_known_before_a_call_is_made_and_is_what_it_takes(old: Run,
     assert len(learner.asked) == done.made == price.calls and "no model is called" in priced(done)
 
 
+def test_what_is_no_model_and_no_sample_is_refused_by_its_value(old: Run) -> None:
+    with pytest.raises(UsageError, match="sample is 0, but must be 1 or more"):
+        upgrade(old, execution=Successor(), sample=0)
+    with pytest.raises(UsageError, match="The execution model 3 is no model"):
+        upgrade(old, execution=3)  # type: ignore[arg-type]
+
+
+def test_what_a_served_run_costs_to_upgrade_is_judged_by_the_run_that_it_serves(old: Run) -> None:
+    opened = open_served(old)
+    opened.log.close()
+    prices = [upgrade_price(each, execution="openai/m", sample=8, questions=12) for each in (old, opened.run)]
+    said = [(each.questions, each.calls, each.input_tokens, each.output_tokens) for each in prices]
+    assert said[0] == said[1] and prices[0].input_tokens
+
+
 def test_as_long_as_something_is_left_to_ask_the_price_is_not_nothing(old: Run) -> None:
     class Cut(Successor):
         async def complete(self, request: Request) -> Completion:
@@ -456,3 +472,4 @@ def test_the_price_has_the_judges_calls(tmp_path: Path) -> None:
     report = upgrade(run, execution=Misled(), judge=judge, sample=4)
     assert 0.8 * report.calls < price.calls < 1.2 * report.calls and price.calls > 1.5 * 2 * (4 + price.anchors + 4)
     assert price.input_tokens > 3000 * price.calls / 3
+    assert f"About {price.calls} calls of test/successor and test/judge: 4 recorded questions" in priced(price)

@@ -250,7 +250,7 @@ def begun(**given: object) -> Callable[[], object]:
         (begun(tasks=["What?"]), "A task is a dictionary with a question and an answer, not a str"),
         (begun(scorer=3), "The scorer 3 is neither a name nor a function of a reply and its task"),
         (begun(scorer=lambda reply: True), "must be a plain function of two values, a reply and its task"),
-        (begun(models="openai/x"), r"models is 'openai/x': give mage_es.Models\(execution, guidance\)"),
+        (begun(models="openai/x"), r"models is 'openai/x', of the type str: give mage_es.Models\(\.\.\.\) or None"),
         (
             begun(models=mage_es.Models("openai/x", None)),
             r"is a text: open it with mage_es.open_model\('openai/x', 'exec",

@@ -15,6 +15,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.registry import needs_learner, own_models, with_own_models
 from mage_es.engine.config import BENCHMARK, NamedSettings
+from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.plugins import load, open_plugin, require_has
 from mage_es.engine.seams.spec import spec_of
@@ -23,7 +24,6 @@ from mage_es.events.errors import UsageError
 if TYPE_CHECKING:
     from mage_es.engine.config import Config
     from mage_es.engine.seams.benchmark import Question
-    from mage_es.engine.seams.embedder import Embedder
     from mage_es.events.vocabulary import Tier
 
 

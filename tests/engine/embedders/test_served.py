@@ -234,5 +234,5 @@ def test_a_count_of_tokens_that_no_ledger_can_add_up_is_malformed(tokens: object
     def respond(said: Said) -> Reply:
         return Reply(200, embedding(said.body["input"]).body | {"usage": {"prompt_tokens": tokens, "total_tokens": 1}})
 
-    with hostile(respond) as url, pytest.raises(ModelFault, match="usage"):
+    with hostile(respond) as url, pytest.raises(ModelFault, match="is not a count of embedded tokens"):
         EmbeddingsEndpoint(parse_spec(f"openai/m?base_url={url}/v1")).embed(["a"])

@@ -310,7 +310,7 @@ def test_the_price_is_known_before_a_call_is_made_and_is_what_it_takes(old: Run,
 def test_what_is_no_model_and_no_sample_is_refused_by_its_value(old: Run) -> None:
     with pytest.raises(UsageError, match="sample is 0, but must be 1 or more"):
         upgrade(old, execution=Successor(), sample=0)
-    with pytest.raises(UsageError, match="The execution model 3 is no model"):
+    with pytest.raises(UsageError, match="The execution model 3 is not a model"):
         upgrade(old, execution=3)  # type: ignore[arg-type]
 
 

@@ -1,9 +1,9 @@
 """What the guidance tier is asked, and what it may reply: typed briefs and typed replies.
 
-A guidance prompt is a template, the system message, and one fenced JSON block that holds a brief.
-A language model reads both; `builtin/reference` reads only the block. The reply is JSON of the reply type. Every brief
-names itself by its tag, so a guidance model can be a table from brief to author. Empty fields are left out of its JSON:
-the run chooses how much a brief says about a question (`teacher_sees`, `guidance_context`).
+A guidance prompt has two parts: a template as the system message, and one fenced JSON block that holds a brief. A
+language model reads both; `builtin/reference` reads only the block. The reply is JSON of the reply type. Every brief
+has a tag with its name, so a guidance model can be a table from brief to author. Empty fields are left out of the JSON.
+The run chooses how much a brief says about a question (`teacher_sees`, `guidance_context`).
 """
 
 from typing import Annotated, Literal

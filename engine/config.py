@@ -1,7 +1,7 @@
 """The configuration of a run: every constant of the paper with its symbol and place, and our own.
 
-One struct, frozen, canonical as JSON; its hash is in the run's first event, and a run cannot be resumed with a
-different one: the error shows the difference.
+It is one frozen struct with a canonical JSON form. Its hash is in the run's first event. A run cannot be resumed with a
+different configuration; the error shows the difference.
 """
 
 from collections.abc import Mapping

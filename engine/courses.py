@@ -1,11 +1,11 @@
-"""A course: the way to one answer, in one call or many, as a generator that yields moves and is sent facts.
+"""A course: the way to one answer, in one call or many. It is a generator that yields moves and receives facts.
 
 A course yields moves (ask the model, run a tool, look something up) and is sent the fact that each one left in the log.
-Everything that it does follows from those facts, so the same log leads it down the same path again: a resumed run sends
-it what is recorded and continues from there, and `show` walks through it without any model.
+Everything that it does follows from those facts, so the same log leads it down the same path again. A resumed run sends
+the recorded facts and continues from there, and `show` walks through a course without any model.
 
 Rules
-    - A course reads nothing of a fact that may differ between runs (such as its latency).
+    - A course reads only those parts of a fact that are the same in every run (not its latency, for example).
     - The fact of a move is durable before the next move is made (for an episode's step, before the one after that).
       Scoring leaves no fact.
 """
@@ -55,7 +55,9 @@ class Look(NamedTuple):
 
 
 class Act(NamedTuple):
-    """Record what an action of an episode led to, or its end: the course has simulated the environment itself."""
+    """Record what an action of an episode led to, or the episode's end. The course has simulated the environment
+    itself.
+    """
 
     fact: v.EpisodeStepped | v.EpisodeClosed
 
@@ -126,7 +128,7 @@ def begin(course: Course) -> Move | Finish:
 
 
 def advance(course: Course, fact: Fact | Verdict | None) -> Move | Finish:
-    """Send a course the fact of its last move, or the verdict, and return its next move. None begins it."""
+    """Send a course the fact of its last move, or the verdict, and return its next move; None begins a course."""
     try:
         return course.send(fact)
     except StopIteration as end:

@@ -1,11 +1,11 @@
 """`decide(setting, state, command) -> drafts`: the only source of what a run learns.
 
-Anything that the loop does not decide is appended by the verb that does it: a run started or resumed, an exam, a
-baseline, an erasure, a served request.
+Verbs append the events that the loop does not decide: a run was started or resumed, an exam, a baseline, an erasure, a
+served request.
 
-Pure: the same setting, state and command give the same events. Everything that comes from a model, a clock or a file is
-in the command. Most commands are decided by an agent or a rule, named below; facts that the shell knows completely
-(`RecordFacts`) only pass through, so that they too are searched for leaks.
+The function is pure: the same setting, state and command give the same events. The command holds everything that comes
+from a model, a clock or a file. An agent or a rule, named below, decides most commands. Facts that the shell knows
+completely (`RecordFacts`) only pass through, so that they are searched for leaks as well.
 """
 
 from typing import Any, assert_never

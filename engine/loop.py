@@ -3,7 +3,7 @@
 Theory of operation
 
     phase      what it asks of the world                    command                decided in
-    OPEN       task types if there are none, and the     OpenRun                decide.py
+    OPEN       task types if there are none, and the        OpenRun                decide.py
                ontology (guidance model)                    InduceOntology         rules/ontology.py
     PLAN       exploration briefs (guidance model),         PlanIteration          agents/navigator.py
                if there is something to explore
@@ -27,10 +27,10 @@ verdict together with the reply that it judges, or right after it if its scorer 
 them is one batch that ends with the mark of the phase, so it is in the log as a whole or not at all. `CloseIteration`
 records the digests of the state: a replay, an exam and a snapshot refer to such a point.
 
-How a resumed run continues. It enters the first iteration that is not closed and runs through all of its phases. One
-whose mark is in the log returns at once. Any other asks for the same things again, because its requests follow from the
-state that it began with; what the log already has (plans, calls, verdicts) is looked up, not made again. So the only
-work done twice is what was in flight when the process ended.
+How a resumed run continues. It enters the first iteration that is not closed and runs through all of its phases. A
+phase whose mark is in the log returns at once. Any other phase asks for the same things again, because its requests
+follow from the state that it began with. What the log already has (plans, calls, verdicts) is looked up, not made
+again. So only the work that was in flight when the process ended is done twice.
 
 What `verify` does with it. Each `to_...` makes the command of a phase from the world, the state and guidance's replies
 alone, so the log is enough to make it again (auditing/theorems/learned.py).
@@ -123,7 +123,7 @@ async def iterate(session: Session, k: int) -> None:
 
 
 async def reprove(session: Session, k: int) -> None:
-    """Ask a new learner another one's questions, with and without what the other learned; guidance is not called."""
+    """Ask a new learner the questions of another, with and without what the other learned. Guidance is not called."""
     if not session.state.progress.is_completed(k, "plan"):
         session.do(PlanIteration(k))
     if not session.state.progress.is_completed(k, "evaluate"):
@@ -141,9 +141,9 @@ def to_reprove(at: Guided) -> dict[str, Purpose]:
 
 
 async def open_run(session: Session) -> None:
-    """Commit to configuration and splits, induce the ontology, answer the anchors once.
+    """Commit to configuration and splits, induce the ontology, and answer the anchors once.
 
-    A run that continues another keeps its ontology; only types that it lacked are new.
+    A run that continues another keeps the other's ontology, and adds only the types that it lacked.
     """
     setting = session.world.setting
     if session.state.seq == 0:
@@ -306,7 +306,7 @@ async def snapshot(session: Session, k: int) -> None:
 
 
 async def compare(session: Session, k: int) -> None:
-    """Let the guard judge the state by its anchors, which also show what the state adds to the bare prompt."""
+    """Let the guard judge the state by its anchors; they also show what the state adds to the bare prompt."""
     if not session.state.progress.is_completed(k, "snapshot"):
         if bare := to_ask_bare(session, k):
             await session.ask(k, "open", bare, frozen=True)

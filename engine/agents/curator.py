@@ -1,18 +1,18 @@
 """Curator: what an iteration's answers change. No model takes part; everything follows from the verdicts.
 
 Rules
-    - Answers are taken in question-id order, not in order of arrival.
-    - Mastery counts fresh questions only, and for the question's own skill: an answer through a chain or a guiding
-      skill says nothing by itself about the other skills. Rewards count every answer of the iteration; without bandits
-      there are none.
-    - Every correct answer becomes a success memory, a case: with the reasoning of its reply if there is any, or else as
-      question and answer; if it occurs again, it is reinforced. A tool's result is not reasoning, and neither is a
-      truncated reply.
-    - Every wrong one also becomes a case at once, with the right answer if the run may show that to a teacher; a
-      correction that guidance writes about it replaces it.
-    - A label or option that is right without reasoning may be right by chance; `is_guess` marks such cases. An unmarked
-      memory of the same case replaces a marked one.
-    - An episode of an open-ended benchmark yields one case for each achievement (rules/action_recipes.py), and all its
+    - Answers are taken in the order of question ids, not in the order of arrival.
+    - Mastery counts fresh questions only, and only for the question's own skill: an answer through a chain or a guiding
+      skill says nothing by itself about the other skills. Rewards count every answer of the iteration. Without bandits
+      there are no rewards.
+    - Every correct answer becomes a success memory, also called a case: with the reasoning of its reply if there is
+      any, or else as question and answer. If it occurs again, the memory is reinforced. Neither a tool's result nor a
+      truncated reply counts as reasoning.
+    - Every wrong answer also becomes a case at once, with the right answer, if the run may show that answer to a
+      teacher. If guidance writes a correction about it, the correction replaces the case.
+    - If a label or option is right but has no reasoning, it may be right by chance; `is_guess` marks such cases. An
+      unmarked memory of the same case replaces a marked one.
+    - An episode of an open-ended benchmark gives one case for each achievement (rules/action_recipes.py), and all its
       recipes.
 """
 
@@ -190,7 +190,7 @@ def _reached(state: State, command: LearnFromAnswers, verdict: v.AnswerJudged) -
 
 
 def given_of(verdicts: Iterable[v.AnswerJudged]) -> Mapping[tuple[str, str], TimesGiven]:
-    """Return by task type and answer how often the answer was given in an iteration, and how often it was right."""
+    """Count, by task type and answer, how often the answer was given in an iteration and how often it was right."""
     times, right = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for verdict in verdicts:
         times[verdict.task_type, verdict.answer] += 1

@@ -1,9 +1,9 @@
 """Explorer: which tasks are explored, and what their episodes add to the environment and experience subgraphs.
 
 Rules
-    - Everything learned is decided over episodes in question-id order, not in the order of playing.
-    - An existing node or edge is not written again; only observations that came with an achievement are kept (every
-      observation is in its step).
+    - What is learned is decided over the episodes in the order of question ids, not in the order of playing.
+    - A node or edge that exists is not written again. Of the observations only those that came with an achievement are
+      kept (each step has its own observation).
 """
 
 import hashlib
@@ -70,7 +70,7 @@ def _environment(state: State, explored: Sequence[Explored], trajectories: Seque
 
 
 class _Growth:
-    """What the graph has and what has been yielded since, so that each node and edge is written once."""
+    """What the graph holds and what has been yielded since, so that each node and edge is written only once."""
 
     def __init__(self, state: State) -> None:
         self._graph = state.graph

@@ -1,7 +1,7 @@
 """Learner: chooses arms and a bundle for each question, and asks the frozen execution model.
 
 Rules
-    - What is chosen for a question is decided before any question is asked (rules/choice.py), so the number of workers
+    - Everything about a question is chosen before any question is asked (rules/choice.py), so the number of workers
       changes nothing.
 """
 
@@ -77,7 +77,7 @@ def _is_asked_bare(state: State, asked: Asked) -> bool:
 
 
 def course_of(setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> Course:
-    """The skill's slots are read from the state, which must be the one on which the plan was made."""
+    """The skill's slots are read from the state, which must be the state on which the plan was made."""
     return follow(Route(setting, state, planned, question))
 
 
@@ -156,8 +156,8 @@ def _seen(state: State, planned: QuestionPlanned, prompt: str) -> str:
 
 
 def _raised_limit(setting: Setting, state: State) -> int:
-    """Return the raised limit if replies of earlier phases were cut; 0 otherwise, or if calls were lost permanently:
-    the provider may have refused the higher limit, and requesting it reply by reply loses none.
+    """Return the raised limit if replies of earlier phases were cut, otherwise 0. It is also 0 if calls were lost
+    permanently: the provider may have refused the higher limit, and no reply is lost if each asks for it separately.
     """
     used = state.ledger.total("execution")
     return RAISE * setting.config.max_tokens if used.cut and used.failures == used.retries else 0
@@ -171,8 +171,9 @@ def _template(asked: Asked, chosen: Chosen) -> str:
 
 
 def _first_prompt(setting: Setting, state: State, planned: QuestionPlanned, asked: Asked, giver: Asked) -> Prompt:
-    """Return the prompt of a question's first move, or "" if that is not a call. `giver` is the question whose memories
-    it gets."""
+    """Return the prompt of a question's first move, or "" if that move is not a call. The question gets the memories of
+    the question `giver`.
+    """
     if asked.opening is not None:
         about = Consulted(giver.task_type, giver.opening.entities if giver.opening else ())
         return step_prompt(setting, state, planned, asked.question, asked.opening.moment, about=about)

@@ -1,8 +1,8 @@
 """Navigator: the learnable frontier with exploration briefs, and which questions an iteration asks.
 
-Stage 1 needs no model: frontier, fresh questions from the seeded pool, and earlier failures again. Stage 2 is one call
-of the guidance tier, which orders the frontier and says what to look for; if its reply is unusable, stage 1's result is
-kept. The call is made only if an Explorer plays and reads the briefs (rules/writings.py).
+Stage 1 needs no model: it finds the frontier, fresh questions from the seeded pool, and earlier failures to ask again.
+Stage 2 is one call of the guidance tier, which orders the frontier and says what to look for. If the reply is unusable,
+the result of stage 1 is kept. The call is made only if an Explorer plays and reads the briefs (rules/writings.py).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,10 +27,10 @@ MOST_FAILURES = 60  # open failures that are looked through for those of the fro
 
 
 def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
-    """Return the plan: at most half of the pool goes to open failures, those not asked for longest first; the rest is
-    fresh.
+    """Return the plan. At most half of the pool goes to open failures, in the order in which they have waited longest;
+    the rest is fresh.
 
-    In a later epoch an open failure can be fresh again; then it is not a revisit, and one more fresh question is asked.
+    In a later epoch an open failure can be fresh again. It is then not a revisit, and one more fresh question is asked.
     Another learner's questions are asked again in the order of rules/reproof.py. [Algorithm 1, line 3] Earlier failures
     are a separate series in every score.
     """
@@ -66,7 +66,8 @@ def navigator_brief(
     setting: Setting, state: State, iteration: int, *, failed: Mapping[str, Sequence[Question]], last: Mapping[str, str]
 ) -> tuple[NavigatorBrief, BriefCut | None]:
     """Return what to ask the guidance tier about the frontier; `failed` are open failures by task type, `last` the
-    briefs of the last plan by skill. A skill without a task type is left out, as it has no questions."""
+    briefs of the last plan by skill. A skill without a task type has no questions, and is left out.
+    """
     threshold, graph = setting.config.mastery_threshold, state.graph
     frontier = [skill for skill in learnable(setting, state) if graph.task_types_of(skill)]
 
@@ -129,8 +130,8 @@ def briefs_of(planned: IterationPlanned) -> dict[str, str]:
 
 def next_fresh(setting: Setting, *, asked: Mapping[str, int], count: int, without: Collection[str] = ()) -> list[str]:
     """Return the next `count` questions of the pool, or as many as there are, each once. `asked` says how often each
-    question was fresh, and so in which epoch it is due: those that lag behind come first. The first epoch is the
-    committed order; each later one reshuffles it.
+    question was fresh, and so in which epoch it is due. Questions of an earlier epoch come first. The first epoch is
+    the committed order; each later one reshuffles it.
 
     [Algorithm 1, line 3] Questions of a later epoch are marked as repeats.
     """

@@ -1,15 +1,15 @@
 """SkillDiscovery: what the guidance tier is asked, before the first iteration and in every EVOLVE.
 
-What happens to its replies is in rules/ontology.py and rules/authoring.py; calling it is the shell's part.
+The shell makes the calls; rules/ontology.py and rules/authoring.py turn the replies into events.
 
 Rules
-    - A question (or a type's strategy) that was written about is written about again only `refresh_gap`
-      iterations later.
-    - Everything EVOLVE asks follows from the state at its start, before any reply, so a resumed run asks the same.
-    - Only evolution questions are shown, those that this iteration asked; wrong ones first, the others as question and
-      answer.
+    - Once guidance has written about a question (or a type's strategy), it writes about it again only after
+      `refresh_gap` iterations.
+    - Everything that EVOLVE asks follows from the state at its start, before any reply. So a resumed run asks the same.
+    - Guidance sees only evolution questions that this iteration asked. Wrong ones come first; the others are shown as
+      question and answer.
     - Only texts that the run reads are requested (rules/writings.py).
-    - Only what the evidence supports is requested: no principle from one question, no recipe for an empty pool.
+    - Only texts that the evidence supports are requested: no principle from one question, no recipe for an empty pool.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -235,7 +235,7 @@ class _Asking:
         )
 
     def _recipe(self, task_type: str, skill: str) -> BriefOf | None:
-        """Return the brief about a type's retrieval, if there is something to choose from and outcomes to compare."""
+        """Return the brief about a type's retrieval, if there are memories to choose from and outcomes to compare."""
         wrong, right, bundle = self._wrong(task_type), self._right(task_type), self.setting.config.bundle
         solved, corrected = (len(self.state.memory.slice(index, task_type).ids) for index in ("success", "failure"))
         if not wrong or not right or not bundle or min(solved, corrected) < bundle:
@@ -322,8 +322,8 @@ class _Asking:
     def _wrong(self, task_type: str) -> list[AnswerJudged]:
         """Return this iteration's failures of a type, fresh questions before revisited ones, then by id.
 
-        A reply that was truncated, refused or empty shows no mistake, so those come last; how their questions are
-        worked out can be taught all the same.
+        A reply that was truncated, empty or a refusal shows no mistake, so it comes last; guidance can still teach how
+        its question is worked out.
         """
         wrong = [each for each in self.verdicts if each.task_type == task_type and not each.correct]
         return sorted(wrong, key=lambda each: (each.reason != "", each.purpose != "fresh", each.question_id))

@@ -1,11 +1,11 @@
 """Achievements: action recipes and milestones, both made from the last actions before an achievement.
 
-An action recipe (cascade part B) keeps those actions for the skill that they exercise. A milestone is what is learned
-from an episode that has no goal to reach or miss: if the task is to get as far as possible, each achievement is a
-success in itself, kept with what was observed before the actions that led to it.
+An action recipe (cascade part B) keeps those actions for the skill that they exercise. A milestone is for an episode
+without a goal to reach or miss: if the task is to get as far as possible, each achievement is a success in itself, and
+is kept with what was observed before the actions that led to it.
 
 Rules
-    - The same actions to the same achievement are one recipe, however often they occur.
+    - If the same actions lead to the same achievement again, they are still one recipe.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ def last_actions(steps: Sequence[EpisodeStepped]) -> list[tuple[str, tuple[str, 
 def harvest_recipes(
     trajectories: Iterable[Trajectory], graph: Graph, *, iteration: int, phase: Phase
 ) -> list[ActionRecipeHarvested]:
-    """Return the recipes of episodes that the graph does not hold yet.
+    """Return the recipes from episodes, without those that the graph has already.
 
     [appendix, action recipes] A recipe is quoted as data, never executed.
     """

@@ -1,8 +1,8 @@
-"""What the guidance tier wrote, as events: failure memories, principles, refined prompts; the outcome of every action.
+"""What guidance wrote (failure memories, principles, refined prompts) and the outcome of each action, as events.
 
 Rules
     - A reply that cannot be used is recorded as such and never ends an iteration.
-    - Why an action was not asked for (it is off, or there is nothing to write about) is recorded as well.
+    - If an action was not asked for (it is off, or there is nothing to write about), the reason is recorded as well.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -65,10 +65,11 @@ def principles_of(authored: Iterable[AuthoredPrinciple]) -> list[tuple[str, froz
 
 
 def evolve(setting: Setting, state: State, command: Evolve) -> list[v.Draft]:
-    """[appendix, failure memories] Two kinds, specific and type strategy. The same question or type is written about
-    again after five iterations at the earliest, and the newer memory supersedes the older.
+    """[appendix, failure memories] There are two kinds: specific memories and type strategies. Guidance writes about
+    the same question or type again after five iterations at the earliest; then the newer memory supersedes the older
+    one.
 
-    [section 3.3, principles] Three at a time; the same words are kept once.
+    [section 3.3, principles] At most three are written at a time, and the same words are kept only once.
     """
     # These types were first seen in this iteration: the round-robin counts them from here on.
     observed = {verdict.task_type for verdict in state.progress.verdicts("evaluate")}
@@ -82,7 +83,7 @@ def evolve(setting: Setting, state: State, command: Evolve) -> list[v.Draft]:
 
 
 class _Writing:
-    """The writings of one EVOLVE; keeps what it has written so far, since the state only knows what came before."""
+    """The writings of one EVOLVE. It remembers what it has written, because the state only knows what came before."""
 
     def __init__(self, setting: Setting, state: State, command: Evolve) -> None:
         self.setting, self.state, self.command = setting, state, command
@@ -147,7 +148,7 @@ class _Writing:
     def _principles(
         self, task_type: str, skill: str, replied: Sequence[AuthoredPrinciple], authored: Authored
     ) -> Written:
-        """Return the first principles that rest on enough questions; one that the skill already has is reinforced."""
+        """Return the first principles that rest on enough questions; if the skill already has one, reinforce it."""
         asked = self._questions_of(task_type)
         found = [(text, cases & asked) for text, cases in principles_of(replied) if len(cases & asked) >= LEAST_SUPPORT]
         if replied and not found:
@@ -248,7 +249,9 @@ def _outcome(authored: Authored, written: Written) -> str:
 
 
 SLOT_LENGTH = 1200
-"""Most characters of each of the two slots, cut at a line border: every prompt of the skill carries them."""
+"""How many characters each of the two slots may have; they are cut at a line border. Every prompt of the skill has
+both.
+"""
 
 
 def refine(turn: ActionTurn, reply: RefinementReply) -> Written:

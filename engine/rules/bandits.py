@@ -1,13 +1,15 @@
 """Which arm to pull: Thompson sampling with a known probability for every choice.
 
 Rules
-    - A key (task type or skill) is in warm-up until each of its arms has `warmup` pulls; until then arms are uniform.
-    - Afterwards a uniform arm is pulled with probability `exploration`, and otherwise the arm with the largest draw
-      from its Beta posterior. The probability that is logged is the one with which the chosen arm was drawn.
-    - Posteriors are integers in millionths, starting from Beta(1, 1).
-    - The arms of a choice are those that differ for its question. A new arm puts its key back into warm-up.
+    - Each key (a task type or a skill) warms up until each of its arms has `warmup` pulls. Until then all arms are
+      equally likely.
+    - After the warm-up the choice is uniform with probability `exploration`. Otherwise the arm with the largest draw
+      from its Beta posterior is pulled. The log has the probability with which the chosen arm was drawn.
+    - Posteriors are kept as integers, in millionths. They start from Beta(1, 1).
+    - Only arms that differ for a question are offered to it. A new arm puts its key back into warm-up.
     - A frozen bandit serves the arm with the best lower bound, not the best mean: seven lucky pulls prove little.
-    - A skill that was split from another starts from the parent's posteriors, discounted, until its own first reward.
+    - A skill that was split from another starts from its parent's posteriors, discounted, until it gets its first
+      reward.
 """
 
 from __future__ import annotations
@@ -34,8 +36,9 @@ _CONFIDENCE = 0.05  # the quantile of a posterior that is its lower bound
 
 
 class Choice(NamedTuple):
-    """An arm, the probability with which it was drawn, and that of every arm it was drawn among; empty if nothing was
-    drawn."""
+    """An arm, the probability with which it was drawn, and the probabilities of all arms in the draw; empty if nothing
+    was drawn.
+    """
 
     arm: str
     probability: float
@@ -51,8 +54,9 @@ def rewarded(posterior: Posterior, reward_micro: int) -> Posterior:
 def update_of(
     pulled: tuple[Literal["search", "routing"], str, str], about: str, reward: int, before: Posterior, after: Posterior
 ) -> BanditUpdated:
-    """Return a step of the posterior that an arm has for a bandit and key; `about` is the question or inference
-    rewarded."""
+    """Return an update of an arm's posterior, for a bandit and key; `about` is the question or inference that is
+    rewarded.
+    """
     bandit, key, arm = pulled
     return BanditUpdated(
         bandit=bandit,
@@ -108,8 +112,9 @@ def choose_frozen(posteriors: Mapping[str, Posterior], *, warmup: int, default: 
 
 
 def posterior_of(config: Config, state: State, bandit: Literal["search", "routing"], key: str, arm: str) -> Posterior:
-    """Return the posterior of an arm; for a split skill that was never rewarded for it, the parent's posterior,
-    discounted."""
+    """Return the posterior of an arm. A split skill without a reward for the arm has its parent's posterior,
+    discounted.
+    """
     own = state.bandits.posterior(bandit, key, arm)
     parent = state.graph.parent(key) if bandit == "routing" and not own.pulls else ""
     return discounted(posterior_of(config, state, bandit, parent, arm), config.split_discount) if parent else own
@@ -128,8 +133,9 @@ def is_warming_up(posteriors: Mapping[str, Posterior], *, warmup: int, planned: 
 
 @lru_cache(maxsize=4096)
 def probabilities_of_best(parameters: Sequence[tuple[int, int]]) -> tuple[float, ...]:
-    """Return P(arm is best) for independent Beta posteriors in millionths, by differences of the distribution
-    functions on 2,048 bins; sums to 1."""
+    """Return P(arm is best) for independent Beta posteriors in millionths. The probabilities sum to 1; they are
+    computed from differences of the distribution functions on 2,048 bins.
+    """
     import numpy as np
 
     # P(i is best) is the integral of f_i times all other F_j: on bins, the mass of i times the middles of the F_j.

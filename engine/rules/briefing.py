@@ -1,10 +1,11 @@
 """How much of a question a brief shows: as much as the teacher may see and the budget allows.
 
 Rules
-    - `teacher_knowledge` is the only place where a right answer or the data set's own solution gets into a brief.
-    - A brief that is too long shows less of every text, then fewer questions. The cut is recorded as an event.
-    - When a context is cut, the passages that hold the answer (if it is known) stay first, then those that share the
-      rarest words with the question.
+    - Only `teacher_knowledge` puts a right answer, or the data set's own solution, into a brief.
+    - If a brief is too long, every text in it is shortened first; then questions are left out. An event records the
+      cut.
+    - If a context is cut, passages that hold the answer (where it is known) are kept first, then passages that share
+      the rarest words with the question.
 """
 
 import re
@@ -47,7 +48,7 @@ DETAILS = (
     Detail(2, 1, 120, 150),
     Detail(1, 0, 80, 80),
 )
-"""Each step is shorter; six questions tell a teacher as much as twelve."""
+"""Each step is shorter than the one before. Six questions tell a teacher as much as twelve."""
 
 
 class Known(NamedTuple):
@@ -119,7 +120,7 @@ def window(context: str, about: str, most: int, *, answer: str = "") -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """Return the beginning and the end of a text, within a number of characters; a reply's end has its answer."""
+    """Return the beginning and the end of a text, within a number of characters: a reply's answer is at its end."""
     if len(text) <= most:
         return text
     head = max(0, most - len(GAP)) * 2 // 3
@@ -134,7 +135,7 @@ def _words(text: str) -> set[str]:
 def fitted(
     setting: Setting, iteration: int, template: str, about: str, brief_of: Callable[[Detail], AnyOf]
 ) -> tuple[AnyOf, BriefCut | None]:
-    """Return the most detailed brief that fits the budget, or else the shortest; and what was cut, if anything."""
+    """Return the most detailed brief that fits the budget, or else the shortest one, and what was cut."""
     whole = tokens_of(template, brief_of(WHOLE), setting.templates)
     for detail in DETAILS:
         brief = brief_of(detail)

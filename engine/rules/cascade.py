@@ -1,15 +1,15 @@
 """Cascade retrieval: what the capability subgraph adds to a prompt (appendix "Cascade-Retrieval Components").
 
 Rules
-    - It comes on top of the base rule: the arm `cascade` also retrieves what `balanced` would (rules/retrieval.py).
-    - D first: if the question's skill is mastered, the first frontier skill that needs it guides instead; a skill that
-      does not need the mastered one is irrelevant to its questions. The guiding skill decides what A and B add; C is
-      about the goal, which stays the question's own skill.
-    - A brings the active principles of all prerequisites of the guiding skill, the newest `principles_per_skill` of
-      each, prerequisites first; a guide other than the question's own skill brings its own too. Those of the question's
-      own skill belong to the route `cot_principles`.
-    - B quotes the newest action recipes of the guiding skill, then those of its prerequisites, the nearest first.
-    - C names the goal's sub-skills (all that it needs or is composed of) in the order in which they are used.
+    - The cascade adds to the base rule: the arm `cascade` also retrieves what `balanced` would (rules/retrieval.py).
+    - Part D comes first. If the question's skill is mastered, the first frontier skill that needs it becomes the guide;
+      frontier skills that do not need it are irrelevant to the question. The guide decides what A and B add. C is about
+      the goal, which is always the question's own skill.
+    - Part A brings the active principles of all prerequisites of the guide: the newest `principles_per_skill` of each,
+      prerequisites first. A guide that is not the question's own skill also brings its own principles. The principles
+      of the question's own skill belong to the route `cot_principles`.
+    - Part B quotes the guide's newest action recipes, then those of its prerequisites, nearest first.
+    - Part C names the goal's sub-skills (all that it needs or is composed of) in the order in which they are used.
 """
 
 from itertools import islice
@@ -57,7 +57,7 @@ def cascade(setting: Setting, state: State, skill: str) -> Cascade:
 
 
 def next_skill(setting: Setting, state: State, skill: str) -> str:
-    """Return the first frontier skill that needs a mastered one, "" if that is not mastered, or no skill needs it."""
+    """Return the first frontier skill that needs a mastered skill; "" if it is not mastered, or if none needs it."""
     threshold, mastery = setting.config.mastery_threshold, estimated_mastery(setting, state)
     if mastery.get(skill, 0.0) < threshold:
         return ""
@@ -90,7 +90,7 @@ def _principles(setting: Setting, state: State, skills: list[str]) -> tuple[str,
 
 
 def _action_recipes(state: State, needed: list[str]) -> tuple[str, ...]:
-    """Return recipe ids; the guiding skill is the last of its closure, so its own come first."""
+    """Return recipe ids, those of the guiding skill first: it is the last skill of its closure."""
     # Quotas are small, and what is nearest to the question's own skill is worth most.
     found = (recipe.recipe_id for skill in reversed(needed) for recipe in state.recipes.actions(skill))
     return tuple(islice(found, ACTION_RECIPES))

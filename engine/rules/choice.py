@@ -1,16 +1,18 @@
-"""What is chosen for a question before it is asked: both arms, the bundle, and what the arms add.
+"""What is chosen for a question before it is asked: the search arm, the route, the memories, and what the arms add.
 
 Rules
-    - An arm is offered if it gives something that no earlier arm in the table gives; the order of memories makes no
-      difference. The route is drawn after the search arm, whose memories can make a route idle.
-    - An answer is credited to the arm that was named: an arm that coincides with it here has not been tried where they
-      differ. If only one arm was offered, nothing was chosen (the probability is 1) and nothing is credited.
-    - No question sees what was made from it (rules/own.py); only `revisit_self = include` shows it.
-    - A principle that rests on the cases of one client alone is shown to no other while that one is in doubt.
-    - All choices of one phase read the state at the phase's start, in question-id order; earlier pulls planned
-      in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
-    - A donor (the shuffled control of an exam) gives memories and principles, except those from a case that the
-      question itself would have got; arms, chain and tool stay the question's.
+    - An arm is offered only if it gives something that no earlier arm in the table gives; a different order of the same
+      memories does not count. The route is drawn after the search arm, because the memories that were found can leave a
+      route with nothing to do.
+    - An answer is credited only to the arm that was named. Another arm that gives the same here has not been tried
+      where the two differ. If only one arm was offered, nothing was chosen: its probability is 1, and nothing is
+      credited.
+    - A question never sees what was made from it (rules/own.py), except with `revisit_self = include`.
+    - While a client is in doubt, a principle that rests on its cases alone is not shown to any other client.
+    - All choices of a phase read the state at the phase's start, in the order of question ids. Pulls that were planned
+      earlier in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
+    - In the shuffled control of an exam a donor, another question, gives its memories and principles, except those from
+      a case that the question itself would have got. Arms, chain and tool remain the question's own.
 """
 
 from collections import defaultdict
@@ -46,8 +48,7 @@ CHAIN_STEPS = 13  # most steps of a chain; a longer closure keeps the prerequisi
 
 
 def default_arm(setting: Setting, bandit: Literal["search", "routing"]) -> str:
-    """Return the arms that a frozen key serves until one has enough pulls, and that every key serves without
-    bandits."""
+    """Return the default arms: every key serves them without bandits, a frozen key until an arm has enough pulls."""
     if bandit == "routing":
         return setting.route
     return "balanced" if setting.config.retrieval == "quotas" else NEAREST
@@ -73,7 +74,7 @@ class Chosen(NamedTuple):
 
 
 class Choosing:
-    """The choices of one phase; remembers the pulls planned so far, and the cascade of each skill. [agents, Learner]
+    """The choices of one phase. It remembers the pulls planned so far, and the cascade of each skill. [agents, Learner]
 
     `cascades`, by skill, may be shared with other commands on the same setting and state.
     """
@@ -112,7 +113,7 @@ class Choosing:
         )
 
     def bare(self) -> Chosen:
-        """Return the choice for a prompt that shows nothing learned: that of a run's start."""
+        """Return the choice for a prompt that shows nothing learned, as at a run's start."""
         nothing, routing = Choice("none", 1.0), Choice(default_arm(self._setting, "routing"), 1.0)
         return Chosen(nothing, routing, Bundle([], []), (), Cascade(), "", (), "", is_bare=True)
 
@@ -134,7 +135,7 @@ class Choosing:
         )
 
     def candidates(self, asked: Asked) -> Candidates:
-        """Return what the memory has for a question; the last result is kept."""
+        """Return what the memory has for a question. The last result is cached."""
         if self._looked_up is None or self._looked_up[0] is not asked:
             self._looked_up = asked, Candidates(self._query(asked), self._state.memory, self._terms_of(asked))
         return self._looked_up[1]
@@ -270,7 +271,7 @@ class Choosing:
         return added._replace(principles=self._others(question, added.principles), action_recipes=tuple(recipes))
 
     def _others(self, question: Question, principles: Collection[str]) -> tuple[str, ...]:
-        """Return the principles that are not the question's own, nor from another client that is in doubt."""
+        """Return the principles, without the question's own and without those from another client that is in doubt."""
         memory, client = self._state.memory, self._command.client
         rows = [row for row in map(memory.row, principles) if row.origin.by == client or not why_doubted(memory, row)]
         if self._terms.exclude_self:

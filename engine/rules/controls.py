@@ -1,19 +1,19 @@
 """The controls of an exam: whose memories a question gets, if any, so that their content cannot help it.
 
 Rules
-    - `shuffled`: the memories that a donor would have got, another question of the exam. It is of another task type or,
-      if all have one type, unlike the question: not in the half whose texts are nearest to it. None of the cases that
-      the question itself would have got is among them.
-    - `permuted`: the memories that it would have got, each with the answer (and what led to it) of another memory of
-      the same index, whose answer has the same form. Every case's answer is used once, and none comes with its own
-      question, so that the possible answers and their frequencies are still shown, and only the pairing of question and
-      answer is lost.
-    - Where an answer alone is shown, `permuted` is a null. Memories of unlike questions can mislead, as can another's
-      worked solution: both can make things worse than at the start.
-    - Principles, strategies, tools and what a skill was taught hold no case's answer: `permuted` leaves them alone, and
-      so does `shuffled` if there is only one skill.
-    - `bare`: nothing that was learned, as at the start. The remaining accuracy is the model's own.
-    - The exam's gold answers are not used: a donor is chosen by texts and types, a permutation by memories alone.
+    - `shuffled`: the question gets the memories that a donor, another question of the exam, would have got. The donor
+      has another task type. If all questions have the same type, it is a question outside the half whose texts are
+      nearest. Cases that the question itself would have got are left out.
+    - `permuted`: the question gets the memories that it would get without a control, but each with the answer (and what
+      led to it) of another memory of the same index, whose answer has the same form. Every answer is used once, and
+      never with its own question. So the prompt still shows which answers are possible and how frequent they are; only
+      the link between question and answer is lost.
+    - Where memories show an answer alone, `permuted` is a null. Memories of unlike questions can mislead, and so can
+      the worked solution of another question: with either control a question can do worse than at the start.
+    - Principles, strategies, tools and what a skill was taught hold no case's answer. `permuted` therefore leaves them
+      alone, and so does `shuffled` if there is only one skill.
+    - `bare`: nothing that was learned is shown, as at the start. The accuracy that is left is the model's own.
+    - The exam's gold answers are never used: texts and types decide on a donor, memories alone on a permutation.
 """
 
 import re
@@ -35,8 +35,9 @@ _NUMBER = re.compile(r"[-+$€£]*[\d.,/:]+\s*%?")
 
 
 def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
-    """Return for each question the next one, in a seeded order, of another type or unlike it; {} for a single
-    question."""
+    """Return the donor of each question: the next one, in a seeded order, that is of another type or unlike it; {} for
+    a single question.
+    """
     order = shuffled(sorted(asked, key=lambda a: a.question.id), seed, purpose="exam.donors")
     if len(order) < 2:
         return {}
@@ -56,8 +57,8 @@ def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
 
 
 def permutation(memory: Memory, seed: int) -> Mapping[str, str]:
-    """Map the id of each memory in use to that of the memory whose answer it should show, or "". Only memories of a
-    single case are included: a type strategy has no answer.
+    """Map the id of each memory in use to the id of the memory whose answer it should show, or to "". Only memories of
+    a single case are included: a type strategy has no answer.
     """
     groups = defaultdict[tuple[str, ...], list[MemoryRow]](list)
     for row in memory.rows():

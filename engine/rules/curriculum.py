@@ -1,12 +1,12 @@
 """What to work on: the learnable frontier of skills (section 3.4) and the round-robin over task types (Eq. 1).
 
 Rules
-    - Scores are exact fractions, so that a tie is a tie on every machine; ties go to the type that has waited
-      longest, then to the smaller name.
-    - Every observed type competes, even one without failures, and being selected always resets its recency: that is
-      what bounds the gap between two selections.
-    - `frontier` is the rule itself, `learnable` its result for a state: PLAN uses it for its briefs, the cascade for
-      the next skill.
+    - Scores are exact fractions, so a tie is a tie on every machine. A tie goes to the type that has waited longest,
+      then to the name that sorts first.
+    - Every observed type competes, even one without failures, and being selected always resets its recency. This bounds
+      the gap between two selections of a type.
+    - `frontier` is the rule itself, and `learnable` applies it to a state. PLAN uses the result for its briefs, the
+      cascade to find the next skill.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from mage_es.projections.scores import Scores
 Signal = Literal["rate", "window", "open", "cumulative"]
 """What n_fail(t) counts: failures per attempt or failures of this iteration, failures since the last selection, all."""
 STARVING: Signal = "cumulative"
-"""The signal with which a type can wait forever: a rival's failures add up faster than the waiting does."""
+"""With this signal a type can wait forever: a rival's failures add up faster than the bonus for waiting grows."""
 
 
 def candidates_of(
@@ -104,7 +104,9 @@ def learnable(setting: Setting, state: State) -> list[str]:
 
 
 def _idle(state: State) -> set[str]:
-    """Return the skills above the cap, and those without a task type: the fallback and leftovers of a split."""
+    """Return the skills beyond the cap, and those without a task type (the fallback skill, and what a split left
+    empty).
+    """
     graph = state.graph
     parents = {skill: graph.parent(skill) for skill in graph.skills()}
     apart = {GENERAL, *parents.values(), *(skill for skill, parent in parents.items() if parent)}

@@ -1,11 +1,12 @@
-"""The distributions behind intervals and tests: beta and t to 1e-12 of the true value, counts exactly.
+"""The distributions behind intervals and tests: beta and t are within 1e-12 of the true value, counts are exact.
 
 Rules
-    - A p value of counts is summed in integers up to one division, so it is the same on every machine.
-    - I_x(a, b), the distribution function of Beta(a, b), is its continued fraction times x^a (1 - x)^b / (a B(a, b)),
-      on that side of x = (a + 1) / (a + b + 2) where the fraction converges. [Numerical Recipes, section 6.4]
-    - The factor is a binomial probability, taken from its largest value by the deviance: differences of log gamma would
-      lose four digits at 10,000 answers. [Loader 2000, Fast and Accurate Computation of Binomial Probabilities]
+    - A p value of counts is a sum of integers, divided once at the end, so it is the same on every machine.
+    - I_x(a, b), the distribution function of Beta(a, b), is a continued fraction times x^a (1 - x)^b / (a B(a, b)),
+      taken on the side of x = (a + 1) / (a + b + 2) where the fraction converges. [Numerical Recipes, section 6.4]
+    - This factor is a binomial probability. It is computed from the largest such probability by the deviance, because
+      differences of log gamma would lose four digits at 10,000 answers. [Loader 2000, Fast and Accurate Computation of
+      Binomial Probabilities]
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _PRECISION = 2.0**-52
 _NEAR = 1e-10
 """A relative Newton step after which the next one would not change any digit."""
 _MOST_STEPS = 100
-"""More than any quantile needs unless its last digits oscillate."""
+"""No quantile needs more, unless its last digits oscillate."""
 
 
 def sign_test(won: int, changed: int) -> float:
@@ -49,8 +50,9 @@ def fisher_exact(right: int, wrong: int, other_right: int, other_wrong: int, *, 
 
 
 def halved(right: int, asked: int, other_right: int, other_asked: int) -> float:
-    """Return p of the one-sided exact test that one share of right answers is no less than another; 1 if it is not
-    below half of it."""
+    """Return p of the one-sided exact test that one share of right answers is no less than another; 1 if the first
+    share is not below half of the second.
+    """
     if 2 * right * other_asked >= other_right * asked:
         return 1.0
     return fisher_exact(asked - right, right, other_asked - other_right, other_right, is_one_sided=True)

@@ -1,28 +1,30 @@
 """Which clients are in doubt: their cases predict the others' answers wrongly more often than chance allows.
 
-A single wrong answer looks like any slip. A client that gives many can be judged, since it has a record.
+A single wrong answer may be a slip. A client that gives many answers has a record, and can be judged by it.
 
 Rules
-    - Each case asks the ASKED nearest cases of other clients. A case that is asked agrees if it has the answer of at
-      least half of those that ask it. So a client is judged by what the others' questions would get from it, and cannot
-      vouch for itself, however many cases it has.
-    - A client is in doubt for a task type if its cases agree less than half as often as the others' do among
-      themselves, and significantly so (Fisher's one-sided exact test, p at most P). Of several the most certain comes
-      first; the search continues without its cases, which distort the others' record.
-    - What a client in doubt gave is shown with its own questions only, and so is a principle that rests on its cases
-      alone; no metric is learned from it. It stays in the memory, and is shown again when the record improves: with
-      more right cases, or when a person takes the wrong ones out of use.
-    - A newcomer gets the benefit of the doubt: some fifteen of its cases must have been asked before a test can tell.
-      If newcomers had to prove themselves first, half of what honest clients gave would wait for days.
-    - A client with its own subject is never nearest to the others' questions: without evidence there is no doubt.
-    - Cases before a change of the rule (rules/drift.py) are compared with one another only, so that a client is not
-      judged by what was right before it arrived.
-    - It takes three clients, or two and cases that no client gave: of two who contradict each other, either may be
-      right. With a single client nothing is compared.
-    - Not caught: answers that no two questions share; a client that is right at least half as often as the others, even
-      if deliberately wrong about one thing; one that used to be right, until its wrong cases outweigh that; one with
-      less than one case in two hundred; clients in collusion who together are nearest more often than the honest ones,
-      who then come into doubt.
+    - Each case asks the ASKED nearest cases of other clients. A case that is asked agrees if it has the same answer as
+      at least half of the cases that ask it. So a client is judged by what its cases would tell the others' questions,
+      and cannot vouch for itself, however many cases it has.
+    - A client is in doubt for a task type if its cases agree less than half as often as the others' cases agree with
+      one another, and the difference is significant (Fisher's one-sided exact test, p at most P). If there are several,
+      the most certain one is found first. The search then continues without its cases, which distort the others'
+      record.
+    - What a client in doubt gave is shown only with its own questions. The same holds for a principle that rests on its
+      cases alone. No metric is learned from them. Its cases stay in the memory, and are shown again once its record
+      improves: because it gives more right cases, or because a person takes the wrong ones out of use.
+    - A newcomer gets the benefit of the doubt: the test needs some fifteen of its cases to have been asked. If
+      newcomers had to prove themselves first, half of what honest clients gave would wait for days.
+    - If a client has a subject of its own, its cases are never nearest to the others' questions. Without such evidence
+      it is not in doubt.
+    - Cases from before a change of the rule (rules/drift.py) are compared only with one another. Otherwise a client
+      would be judged by what was right before it arrived.
+    - The test needs three clients, or two clients and cases that came from no client: if two clients contradict each
+      other, either may be right. With a single client nothing is compared.
+    - The test misses wrong answers to questions that resemble no others; a client that is right at least half as often
+      as the others, even if it is deliberately wrong about one thing; a client that used to be right, until its wrong
+      cases outweigh the right ones; a client with fewer than one case in two hundred; and clients in collusion whose
+      cases are together nearest more often than those of the honest ones, who then come into doubt themselves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +43,7 @@ MOST = 2000
 ASKED = 5
 """As many cases as a prompt shows."""
 P = 0.001
-"""Stricter than for a single test: it is run after every iteration, for every client."""
+"""Stricter than for a single test, because the test is made after every iteration, for every client."""
 
 
 class Doubt(NamedTuple):

@@ -1,25 +1,28 @@
-"""Which cases are out of date, because the right answers have changed since, as the cases themselves show.
+"""Which cases are out of date because the right answers have changed since: the cases themselves show it.
 
 Rules
-    - Every case asks its nearest case from before an iteration, and agrees if that has its answer. Cases before an
-      iteration are out of date if those since agree with them less than half as often as they do among themselves, and
-      significantly so (Fisher's one-sided exact test, p at most P).
-    - Of several such iterations the likeliest counts: each case forms pairs with its NEAR nearest, and pairs across the
-      iteration agree with one probability, all others with another. The test uses fewer pairs, and may be most certain
-      of an iteration shortly before or after a change. The search continues in the rest.
-    - A later case that is farther from its nearest than any earlier case is from its own is not counted: a new topic
-      contradicts nothing.
-    - First all answers of a type are tested together: the whole rule changed. Then each answer, by the cases whose
-      nearest has it: if part of the rule changed, only cases with the withdrawn answers are out of date.
-    - Both sides ask the same cases, so more cases alone do not make anything out of date.
-    - A single client cannot change the rule: of several clients the one with the most disagreeing later cases is left
-      out. (If it gives wrong answers, rules/doubt.py deals with it.)
-    - A case is as old as the first one of its question with the same answer: a question that is asked again keeps its
-      right answer. It counts once, since its own copy would agree with it whatever the rule is.
-    - Cases out of date are never shown; which differences matter is learned from them as from another task type
-      (rules/metric.py). They stay in the memory, and are shown again if what came later is taken out of use.
+    - For a given iteration, every case asks its nearest case from before that iteration. The two agree if they have the
+      same answer. The earlier cases are out of date if later cases agree with them less than half as often as they
+      agree among themselves, and the difference is significant (Fisher's one-sided exact test, p at most P).
+    - If this holds for several iterations, the likeliest one counts. To find it, each case is paired with its NEAR
+      nearest cases: pairs that span the iteration agree with one probability, all others with another. The test itself
+      uses fewer pairs, and may be most certain shortly before or after the actual change. The search continues in the
+      remaining cases.
+    - A later case does not count if it is farther from its nearest case than any earlier case is from its own: a new
+      topic contradicts nothing.
+    - First all answers of a type are tested together, in case the whole rule changed. Then each answer is tested with
+      the cases whose nearest case has it: if only a part of the rule changed, only the cases with the withdrawn answers
+      are out of date.
+    - Both sides ask the same cases, so a larger number of cases alone makes nothing out of date.
+    - A single client cannot change the rule: if there are several, the client with the most disagreeing later cases is
+      left out. (If it gives wrong answers, rules/doubt.py deals with it.)
+    - A case is as old as the first case of its question with the same answer: a question that is asked again keeps its
+      right answer. The copies count once, because they would agree with one another whatever the rule is.
+    - Cases that are out of date are never shown. They still help to learn which differences matter, as cases of another
+      task type do (rules/metric.py). They stay in the memory, and are shown again if the later cases are taken out of
+      use.
     - Answers that no two questions share agree with nothing, early or late. At most MOST cases of a type are compared:
-      half of them the newest, half a sample of the earlier ones.
+      one half are the newest, the other half a sample of the earlier ones.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,28 +1,29 @@
 """The form in which prompts show cases, if the run chooses it: by a trial on anchors, once there are cases.
 
 Rules
-    - The usual form is turns of the nearest cases, whatever they show: a plain nearest-neighbour prompt. `worked`,
-      turns of only those cases that show how their answer was reached, is its rival at the first snapshot at which
-      questions are reasoned about and at least FEWEST anchors have cases of both kinds among the nearest. Either can be
-      better: bare results of calculations teach nothing, but where an answer is known, not worked out, nearer cases do
-      more.
-    - With `auto`, plain `lines` are the rival at the first snapshot of a run's own iterations, if `worked` is not.
-    - Anchors for which the two differ, at most MOST of them, are asked again in the other form. Their answers with
-      turns are the snapshot's own, so each pair costs one call. For that the snapshot asks at least ENOUGH anchors, if
-      there are that many. With fewer than FEWEST pairs no answers could favour the other form: there is no trial.
-    - A run has one trial, in one of its own iterations. One that continues another keeps the form that was better
-      there, or else has its own trial. The last snapshot tries nothing unless it is the first, as what is served
-      depends on its anchors, which were asked with turns.
+    - The usual form is turns of the nearest cases, whatever they show: a plain nearest-neighbour prompt. Its rival is
+      `worked`: turns of only those cases that show how their answer was reached. The trial takes place at the first
+      snapshot at which questions are reasoned about and at least FEWEST anchors have cases of both kinds among the
+      nearest. Either form can be better: the bare result of a calculation teaches nothing, but if an answer is known
+      and not worked out, nearer cases help more.
+    - With `auto`, plain `lines` are the rival at the first snapshot of a run's own iterations, unless `worked` is.
+    - Anchors for which the two forms differ, at most MOST of them, are asked again in the other form. The snapshot has
+      already asked them with turns, so each pair costs one call. To have enough pairs, the snapshot asks at least
+      ENOUGH anchors, if there are that many. With fewer than FEWEST pairs there is no trial, because no answers could
+      favour the other form.
+    - A run has one trial, in one of its own iterations. A run that continues another keeps the form that was better
+      there; if there was no such trial, it has its own. The last snapshot holds a trial only if it is also the first,
+      because what is served depends on its anchors, which were asked with turns.
     - The usual form stays unless the other is better: more pairs won than lost, one-sided exact sign test at P.
-    - So if both are equally good, the usual one stays in at least 93 of 100 trials. With 25 pairs, a form that gets 82
-      of 100 right instead of 46 is chosen in 87 of 100 trials, one that gets 70 instead of 50 in 45
-      (tests/bench/forms.py): the trial finds a much better form, not a slightly better one.
+    - So if both forms are equally good, the usual one stays in at least 93 of 100 trials. With 25 pairs, a form that
+      gets 82 of 100 answers right instead of 46 is chosen in 87 of 100 trials, and one that gets 70 right instead of 50
+      in 45 (tests/bench/forms.py): the trial finds a much better form, not a slightly better one.
     - Quoted sections are not tried: a second rival would halve the pairs, and no measured model did best with them.
-    - With too few anchors for a trial the writer decides: once a correction from guidance shows how to reach an answer,
-      the form is `worked`. A small model copies bare results that are shown beside worked ones. Replies of the learner
-      itself do not count: they may have been right by chance.
-    - Nothing is tried where the form cannot matter: episodes, anchors that have no case or were recalled, a served run,
-      whose layout is fixed when it begins, and a run without anchors.
+    - If there are too few anchors for a trial, what guidance wrote decides: once one of its corrections shows how to
+      reach an answer, the form is `worked`, because a small model copies bare results that are shown beside worked
+      ones. The learner's own replies do not count: they may have been right by chance.
+    - There is no trial where the form cannot matter: for episodes, for anchors that have no case or were recalled, in a
+      served run (its layout is fixed when it begins), and in a run without anchors.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,11 +1,11 @@
-"""The delta-guard: is the learner worse than at an accepted snapshot (Algorithm 1), asked in one of two ways?
+"""The delta-guard (Algorithm 1): is the learner worse than at an accepted snapshot? There are two ways to ask.
 
 Rules
     - `paired` (ours) compares answers to the same anchor questions by a one-sided exact sign test.
-    - `paper` compares the raw accuracies of consecutive EVALUATE phases, which asked different questions: at accuracy
-      0.85 and 200 questions chance alone rolls back every third iteration (tests/bench/guard_power.py). An EVALUATE
-      measures the state at the iteration's beginning; as in the paper, it counts for the state at its end.
-    - In both a catastrophic drop against the best accepted snapshot takes precedence over a drop against the last.
+    - `paper` compares the raw accuracies of consecutive EVALUATE phases, which asked different questions. At accuracy
+      0.85 and 200 questions, chance alone rolls back every third iteration (tests/bench/guard_power.py). An EVALUATE
+      measures the state at the start of its iteration; as in the paper, it counts for the state at the end.
+    - In both, a catastrophic drop from the best accepted snapshot takes precedence over a drop from the last one.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,20 +1,20 @@
 """Texts as signed buckets: words, word pairs, letter triples and sizes of numbers.
 
 Two texts are near when they share words and parts of words. A number has no topic, so all numbers count as the same
-word; but what is right often depends on how large one is ("over 500 euros"), so it also counts by its octave (the next
-power of two), alone and with the word that follows.
+word. But the right answer often depends on how large a number is ("over 500 euros"), so a number also counts by its
+octave (the next power of two), alone and together with the word that follows.
 
 Rules
-    - An octave has a feature in common with the one below, and another with the one above: without these 5 would be no
+    - Each octave shares one feature with the octave below and another with the one above. Otherwise 5 would be no
       nearer to 9 than to 9,000.
-    - A time, a fraction, a date or a version has no size, and neither has a whole number of more than four digits
-      without separators: it is more often the number of an order or a customer than an amount.
-    - In scripts without spaces between words each letter is a word.
-    - The same text gives the same bytes on every machine, however its accents are encoded: all sums are over exact
-      integers, and the only roundings are one square root, one division and one cast, each correctly rounded.
+    - Times, fractions, dates and versions have no size. Neither has a whole number of more than four digits without
+      separators: it is more likely to identify an order or a customer than to be an amount.
+    - In scripts without spaces between words, each letter counts as a word.
+    - The same text gives the same bytes on every machine, however its accents are encoded. All sums are over exact
+      integers; one square root, one division and one cast round, and each is rounded correctly.
 
-Why not a library's feature hasher: those hash one feature at a time, an order of magnitude slower than
-one cached row of buckets for each word.
+Libraries have feature hashers, but they hash one feature at a time. That is an order of magnitude slower than one
+cached row of buckets for each word.
 """
 
 import math

@@ -1,9 +1,9 @@
-"""What goes into the prompts of a planned question: every section, each text with its source; and what can be dropped.
+"""What goes into the prompts of a planned question: every section, the source of each text, and what can be dropped.
 
 Rules
-    - Everything is looked up by the ids in the plan, so the same plan gives the same sections; a skill's slots are read
-      from the state, which must be the one on which the plan was made.
-    - A prompt that does not fit the model's context loses memories first, starting with the lowest-ranked.
+    - Everything is looked up by the ids in the plan, so the same plan gives the same sections. A skill's slots are read
+      from the state, which must be the state on which the plan was made.
+    - If a prompt does not fit the model's context, its memories are dropped first, the lowest-ranked before the others.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

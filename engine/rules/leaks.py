@@ -2,14 +2,16 @@
 
 Rules
     - The questions are known only by what a run commits to in its first events: hashes of their normal forms and of
-      their word shingles. So the run that writes the log and the auditor who reads it use the same facts.
-    - A text holds a question if the normal forms are equal, or if some passage of it is a near-duplicate. A question of
-      fewer than five words is found only as a whole text; as a passage it says nothing.
-    - Shingles that are the form of a type's questions, by the same commitment, say nothing about any one of them and do
-      not count, neither as words of the question nor as words in between.
-    - Only anchors may be written, as cases, in the snapshot that judges a run for the last time (rules/refit.py):
-      nothing learned before that contains one, and nothing learned after it is shown to them.
-    - A text that would leak is not written; the refusal is an event, without a word of the text.
+      their word shingles. So the run that writes the log and the auditor who reads it work from the same facts.
+    - A text holds a question if their normal forms are equal, or if some passage of the text is a near-duplicate of the
+      question. A question of fewer than five words is found only if it is the whole text: as a passage, so few words
+      prove nothing.
+    - Shingles that belong to the form of a type's questions (the run commits to that form as well) identify none of
+      them. They do not count, neither as words of the question nor as words in between.
+    - There is one exception: the snapshot that judges a run for the last time may write anchors, as cases
+      (rules/refit.py). Nothing that was learned before contains an anchor, and nothing that is learned afterwards is
+      shown to one.
+    - A text that would leak is not written. An event records the refusal, without a word of the text.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -151,7 +153,7 @@ def _texts_in(value: v.Event | v.Part) -> Iterator[str]:
 
 
 def id_of(event: v.Event) -> str:
-    """Return the id of something remembered, the name of a skill or task type, or a plan's marker."""
+    """Return what names an event's content: the id of what is remembered, a skill, a task type, or a plan's marker."""
     if isinstance(event, v.IterationPlanned):
         return f"iter-{event.iteration}"
     # A tool has a skill as well, so the more specific ids come first.

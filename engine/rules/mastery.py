@@ -1,7 +1,7 @@
 """The asymmetric mastery ratchet (Eq. 2): quick to rise, slow to fall.
 
-It is biased upward by design, so the unbiased counts of successes and failures are kept as well
-(projections/evidence.py) and `lower_bound` may steer the frontier instead.
+Mastery is biased upward by design. So the unbiased counts of successes and failures are kept as well
+(projections/evidence.py), and `lower_bound` can steer the frontier instead.
 """
 
 from mage_es.engine.rules.distributions import beta_quantile

@@ -1,44 +1,46 @@
 """The metric of cases: which differences between questions matter, learned from the answers of its cases.
 
-Two questions with the same answer differ in what does not matter: the wording, the name, the number. Directions that
-say nothing about a question's answer are shrunk before two questions are compared.
+If two questions have the same answer, their differences do not matter: the wording, a name, a number. Directions that
+say nothing about the answer are shrunk before two questions are compared.
 
 Rules
-    - Two metrics are candidates, in this order. Each replaces the current one, at first the cosine, if it is better.
+    - There are two candidates, tried in the order below. The current metric is at first the cosine; a candidate
+      replaces it if it is better.
     - A regression (rules/regression.py) ranks the cases of a type if it finds the right answer more often in the same
-      folds. It also replaces a metric that is level, or better by chance (one-sided exact sign test, WORSE), since the
-      metric was chosen as the best by these very folds, which flatters it. If the run has other types, it must find
-      more: the metric also knows a question's words from those, which no fold shows. It learns from all cases, and
-      where it ranks, none is left out: among many, one wrong case has little weight.
-    - Relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage: vectors, less the mean of
-      all, are multiplied by the inverse square root of the scatter within answers plus a multiple of the identity.
-      Scatter within answers is the residual of a regression of the vectors on the answers. An answer stands for itself
-      and for each of its words that another answer has: a code of three parts is near to one that shares two of them.
-      For labels that is the scatter around the label means, as in the paper.
-    - Neighbourhood components analysis (Goldberger, Roweis, Hinton and Salakhutdinov 2004): the map under which each
-      case most probably draws one with its own answer, when it draws nearer ones of its type with a higher probability.
-      It finds what the first cannot: an answer that follows from two things together, neither of which says anything
-      alone. For a single thing it finds less. It is not learned if no two answers are the same, or if the current
-      metric leaves too little to gain.
-    - A case is outvoted if VOTES of its nearest in other folds have another answer (edited nearest neighbour, Wilson
-      1972): it is never shown, and the metric is learned again without it. This is done only where such votes are right
-      often enough (RIGHT) to tell a slip from a rarity, and where by the same folds and the same test all cases,
-      including the outvoted ones, find more without these.
-    - Used only if an answer is a label or short and without reasoning, and only if shown to be better: in five folds
-      each case is compared with the nearest case of the others, by both measures, and wins if the answer that it finds
-      has more in common with the case's own (Jaccard), or, in a tie, if those of the NEIGHBOURS nearest have; the
-      one-sided exact sign test must give at most P.
-    - One metric for all task types of a run, so that a type learns from what another shows about the same words;
-      answers of two types are never the same. A type with more cases lost than won keeps its metric.
-    - Cases that are out of date (rules/drift.py) form a separate type. Which differences matter often outlives the
-      answers, and the few cases since a change can neither show it again nor outvote a slip by the cosine. Since the
-      differences may have changed too, a metric from the later cases alone is also tried, and used if by the same test
-      it is better.
-    - It is in no event and no digest, only the similarities that it gives are: it is computed from the cases
-      (`computed_of`), and anew after each change of them, so a quarantined case no longer teaches it.
-    - It is made from many cases and so is general (rules/own.py): from the newest MOST, components of neighbourhoods
-      from the newest LATEST, without those of clients in doubt (rules/doubt.py). For anchors one is made without cases
-      of anchors (rules/refit.py).
+      folds. It also replaces a metric that is level with it, or better by chance (one-sided exact sign test, WORSE):
+      these folds chose the metric as the best, and so flatter it. If the run has other types, the regression must find
+      more, because the metric also knows a question's words from those types, which no fold shows. The regression
+      learns from all cases, and where it ranks no case is left out: among many, one wrong case has little weight.
+    - First candidate: relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage. The mean
+      of all vectors is subtracted from each; the result is multiplied by the inverse square root of the scatter within
+      answers plus a multiple of the identity. The scatter within answers is the residual of a regression of the vectors
+      on the answers. An answer is represented by itself and by each of its words that another answer shares: a code of
+      three parts is near to one that shares two of them. For labels this is the scatter around the label means, as in
+      the paper.
+    - Second candidate: neighbourhood components analysis (Goldberger, Roweis, Hinton and Salakhutdinov 2004). Each case
+      draws another case of its type, a nearer one with a higher probability; the map is the one under which it most
+      probably draws one with its own answer. It finds what the first candidate cannot: an answer that follows from two
+      things together, neither of which says anything alone. If the answer follows from a single thing, it finds less.
+      It is not learned if no two answers are the same, or if the current metric leaves too little to gain.
+    - A case is outvoted if VOTES of its nearest cases in other folds have another answer (edited nearest neighbour,
+      Wilson 1972). It is never shown, and the metric is learned again without it. This is done only if such votes are
+      right often enough (RIGHT) to tell a slip from a rarity, and if, by the same folds and the same test, all cases
+      (the outvoted ones included) find more when the outvoted ones are gone.
+    - A metric is used only for answers that are labels or short and that need no reasoning, and only if it is shown to
+      be better. In five folds each case is compared with the nearest case of the other folds, by both measures. A
+      measure wins if the answer that it finds has more in common with the case's own (Jaccard) or, in a tie, if the
+      answers of the NEIGHBOURS nearest do. The one-sided exact sign test must give at most P.
+    - All task types of a run share one metric, so that a type learns from what another type shows about the same words;
+      answers of different types never count as the same. A type that loses more cases than it wins keeps its metric.
+    - Cases that are out of date (rules/drift.py) count as a separate type. Which differences matter often outlives the
+      answers, and the few cases since a change can neither show it again nor outvote a slip by the cosine. But the
+      differences may have changed too, so a metric from the later cases alone is also tried, and used if it is better
+      by the same test.
+    - No event and no digest holds the metric, only the similarities that it gives. It is computed from the cases
+      (`computed_of`), and again after each change of them, so a quarantined case no longer teaches it.
+    - The metric is made from many cases, and therefore counts as general (rules/own.py). It learns from the newest MOST
+      cases, neighbourhood components from the newest LATEST, always without the cases of clients in doubt
+      (rules/doubt.py). Anchors have a metric of their own, made without cases of anchors (rules/refit.py).
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ _NEVER = -1e9
 """The closeness of two cases that are never compared; its exponential is 0."""
 _BLOCK = 4_096
 _OLD = "before a change\x00"
-"""Prefix that turns a task type's name into that of its cases out of date."""
+"""The prefix that, before a task type's name, names the separate type of its out-of-date cases."""
 _WORD = re.compile(r"[^\W_]+")
 _Floats = NDArray[np.float64]
 
@@ -231,7 +233,7 @@ def learn_metrics(cases: Sequence[Placed]) -> FittedMetrics:
 
 
 def _of_both_times(known: _Cases, is_old: NDArray[np.bool_]) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
-    """Return what `_fitted` does: of all cases together or, where that is better, of those up to date alone."""
+    """Return what `_fitted` does, for all cases together or, where that is better, for the up-to-date cases alone."""
     together, held = _fitted(known)
     late = np.flatnonzero(~is_old)
     if len(late) in (0, len(is_old)):

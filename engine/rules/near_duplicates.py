@@ -1,12 +1,12 @@
 """When two questions count as the same: a normal form, or word shingles with a Jaccard similarity of at least 0.8.
 
 Rules
-    - Every passage of a text is compared with the question: a text that quotes a question is longer, so the similarity
-      of the whole would not show it.
-    - Every question that can be near is compared, through an inverted index: nothing is missed. The cost grows
-      quadratically if many share their rarest shingles: 40,000 generated word problems take 5 s.
-    - If what a type's questions have in common makes up most of each, it is their form, not their content, and is not
-      compared: otherwise all of them would be near-duplicates, and every text that quotes the form would be a leak.
+    - Every passage of a text is compared with the question. A text that quotes a question is longer than the question,
+      so the similarity of the whole text would not show it.
+    - Every question that can be near is compared, through an inverted index, so none is missed. The cost grows
+      quadratically if many questions share their rarest shingles: 40,000 generated word problems take 5 s.
+    - If most of each question of a type is the same in all of them, that part is their form, not their content, and is
+      not compared. Otherwise all of them would be near-duplicates, and every text that quotes the form would be a leak.
 """
 
 import hashlib
@@ -69,8 +69,7 @@ def shingle_hash(shingle: str) -> bytes:
 
 
 class Nearest(NamedTuple):
-    """How much a text holds of the question nearest to it, and the place of that question in the order of adding (-1:
-    none)."""
+    """How much of the nearest question a text holds, and when that question was added, counted from 0 (-1: none)."""
 
     similarity: float
     place: int

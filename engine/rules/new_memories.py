@@ -1,6 +1,6 @@
 """Turning experience into memories: identity, and the cap on what a success memory keeps.
 
-A memory's id is the hash of its content, so the same experience twice is the same memory: it is reinforced, not stored
+A memory's id is the hash of its content. If the same experience occurs again, its memory is reinforced, not stored
 twice.
 """
 
@@ -62,7 +62,7 @@ CASE = "case"
 GUESS = "guess"
 """The kind of a success memory that may be due to chance."""
 _CHANCE = 0.05
-"""An answer is a guess if a model that guesses is right as often with more than this probability."""
+"""An answer is a guess if a model that guesses would be right as often with more than this probability."""
 
 
 class TimesGiven(NamedTuple):
@@ -109,7 +109,9 @@ def _words(text: str) -> list[str]:
 
 
 class Met:
-    """Which memories exist, including those in the events being decided: repeats are reinforced."""
+    """Knows which memories exist, including those in events that are still being decided, so that repeats are
+    reinforced.
+    """
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -117,7 +119,7 @@ class Met:
         self._times: dict[str, int] = {}
 
     def again(self, memory: MemoryAppended) -> MemoryAppended | MemoryReinforced:
-        """Return the memory itself the first time, and a reinforcement with its count every time after that."""
+        """Return the memory itself the first time, and afterwards a reinforcement with its count."""
         if not self._count(memory.memory_id):
             self._times[memory.memory_id] = 1
             return memory

@@ -1,7 +1,8 @@
 """The ontology as events: skills, task types, and acyclic edges for what a skill resolves and which skills it needs.
 
 Rules
-    - Every task type has one main skill, the most specific that claims it; unclaimed types fall to `general`.
+    - Every task type has one main skill: the most specific one that claims it. The skill `general` takes unclaimed
+      types.
     - The cap bounds what is active, not what is stored: every authored skill is created with its edges, but only the
       active ones resolve task types, are part of the frontier, and count as skills that may still be split.
 """

@@ -1,10 +1,10 @@
 """What was made from a single question, and therefore must not be shown to it: otherwise a revisit would measure
 copying.
 
-By provenance: a memory, an action recipe and a tool's example carry the id of their question, and a principle does if
-that was its only case. What was made from several cases (other principles, a skill's instruction) is general, unless a
-principle quotes the question; and what was seen of an environment is not a memory of a question. A case of an anchor is
-shown to no anchor, since anchors judge what the other questions taught.
+Provenance decides. A memory, an action recipe and a tool's example carry the id of their question; so does a principle
+if that question was its only case. What was made from several cases (other principles, a skill's instruction) is
+general, unless a principle quotes the question. What was seen of an environment is not a memory of a question. An
+anchor's case is never shown to any anchor, because anchors judge what the other questions taught.
 """
 
 from functools import lru_cache

@@ -1,13 +1,13 @@
-"""Abstracted patterns: what trajectories agree on about an achievement, how sure that is, and when it is dropped.
+"""Abstracted patterns: what trajectories agree on about an achievement, with what confidence, and when one is dropped.
 
-Two kinds, both in words that any environment has: which achievement comes before which (`b` comes before `a`), and what
-the environment says when an achievement is reached (`a`: effect). A trajectory that reaches `a` supports every pattern
-about `a` that it shows, and counts against all others.
+There are two kinds, and both suit any environment: which achievement comes before which (`b` comes before `a`), and
+what the environment says when an achievement is reached (`a`: effect). A trajectory that reaches `a` supports every
+pattern about `a` that it shows, and counts against all others.
 
 Rules
     - Confidence is (successes + 1) / (successes + failures + 2) over the trajectories that reach the achievement, from
       the iteration that abstracted the pattern (Laplace's rule of succession).
-    - Below 0.3 a pattern is pruned, and a pruned one does not come back. Nothing else is ever pruned.
+    - A pattern with a confidence below 0.3 is pruned and never comes back. Nothing else is ever pruned.
 """
 
 from __future__ import annotations

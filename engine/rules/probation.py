@@ -1,12 +1,12 @@
 """Probation: memories that a merge took from another run are left out at random until their effect is not negative.
 
 Rules
-    - Each of them that is retrieved for a question to learn from is left out with a probability of PROBATION, or that
-      of `coin` if larger. Anchors, exams and clients get all of them: the gate decides about those.
-    - The memories from one run are judged together, since single memories are tossed for too rarely. Every toss counts,
-      by intention to treat (worth/effect.py).
-    - Probation ends with LEAST tosses on either side and a share of right answers with the memories that is not below
-      the share without them. It takes nothing out of use.
+    - When such a memory is retrieved for a question to learn from, it is left out with the probability PROBATION, or
+      with that of `coin` if larger. Anchors, exams and clients get all of them: there the gate decides.
+    - All memories from one run are judged together, because there are too few tosses for a single memory. Every toss
+      counts, by intention to treat (worth/effect.py).
+    - Probation ends once there are LEAST tosses on each side and the share of right answers with the memories is not
+      below the share without them. Probation never takes a memory out of use.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ _APART = ("bare", "form")
 
 
 def count_tosses(state: State, iteration: int, verdicts: Iterable[AnswerJudged]) -> Iterator[ProbationCounted]:
-    """Yield the count for each run whose memories are on probation and were tossed for in this iteration."""
+    """Yield the count for each run whose memories are on probation, if a coin was tossed for them in this iteration."""
     if not (brought := state.probation.brought()):
         return
     plans = [(state.progress.plan("evaluate", verdict.question_id), verdict.correct) for verdict in verdicts]
@@ -62,6 +62,6 @@ def tosses_of(planned: QuestionPlanned) -> Iterator[tuple[bool, Retrieved]]:
 
 
 def is_measured(planned: QuestionPlanned) -> bool:
-    """Return whether a plan's prompt is its own and took its memories from a single retrieval."""
+    """Return whether a plan has a prompt of its own with memories from a single retrieval."""
     is_apart = planned.is_bare or planned.purpose in _APART
     return not is_apart and planned.routing_arm != RECALL and planned.template not in STEP_TEMPLATES

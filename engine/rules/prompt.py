@@ -1,20 +1,20 @@
 """Rendering a prompt, with the provenance of every retrieved span.
 
 Rules
-    - The same template, sections and question give the same bytes. The templates are those that the run began with,
-      kept in its first event: another version of this program asks in the same words.
-    - The system message is the same for all questions of a template: what to do, how to work, how the answer ends. The
-      user's message has what is known, starting with the sections that most questions share, and ends with the
-      question: a prefix cache serves both. If nothing is known, nothing is said about using it.
-    - Notes go before all cases that are turns, so that nothing separates the cases from the question, which should be
-      answered like them. In between, a note cost two small models part of what the cases had gained; before the cases
-      it does no measurable harm (tests/bench/FIGURES.md, "Notes and cases").
-    - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
-      holds for a skill's own instruction too: the prompt says to follow it, and shows it as a quote.
+    - The same template, sections and question give the same bytes. The templates are those with which the run began;
+      its first event holds them, so another version of this program asks in the same words.
+    - The system message is the same for all questions of a template: what to do, how to work, how to end the answer.
+      The user's message starts with what is known, the sections that most questions share first, and ends with the
+      question. This order helps a prefix cache. If nothing is known, the prompt does not mention using it.
+    - Notes go before all cases that are shown as turns, so that nothing separates the cases from the question, which
+      the model should answer in the same way. A note between them cost two small models part of what the cases had
+      gained; before the cases it does no measurable harm (tests/bench/FIGURES.md, "Notes and cases").
+    - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. This
+      holds even for a skill's own instruction: the prompt says to follow it, and shows it as a quote.
     - Control tokens of a chat template have no effect in data, the question included. A server renders a prompt through
-      a template and then obeys the tokens that end a turn or begin another, quoted or not; so they are broken up in
+      a template and then obeys the tokens that end a turn or begin another, quoted or not. So they are broken up in
       everything that was retrieved, shown or asked: in plain text by a space, in JSON by an escape of the same
-      character. Other texts keep their bytes; as text is only inserted, never removed, no token can form from its
+      character. All other bytes are kept. Text is only inserted, never removed, so no new token can form from the
       parts.
 """
 
@@ -41,7 +41,7 @@ _FORM = re.compile(r'"([^"<>]*)<(.*?)>([^"<>]*)"', re.DOTALL)
 
 
 class Prompt(NamedTuple):
-    """The messages of a call, and where `text`, the user's, has quotations; `turns` are as in a `Request`."""
+    """The messages of a call, and where the user's message (`text`) has quotations; `turns` are as in a `Request`."""
 
     system: str
     text: str

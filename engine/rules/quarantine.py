@@ -2,12 +2,13 @@
 
 Rules
     - Nothing is deleted: quarantine and release are events that say why, and who decided.
-    - What is in quarantine stays there until it is released; what is released is in use again unless something newer
-      replaced it, or it was pruned.
-    - A proposal that no anchor can judge waits in quarantine for a review, and only a review can release it: if
-      approved, it is taken into use by the next publish; if rejected, it stays there.
-    - An episode asks the graph at every step, and a resumed one must find it as it was: while one is in progress,
-      nothing is taken out or brought back. The prompt of a question follows from its plan.
+    - What is in quarantine stays there until it is released. What is released is used again, unless something newer has
+      replaced it or it was pruned.
+    - A proposal that no anchor can judge waits in quarantine for a review, and only a review can release it. If it is
+      approved, the next publish takes it into use; if it is rejected, it stays in quarantine.
+    - While an episode is in progress, nothing is taken out of use or brought back: the episode asks the graph at every
+      step, and a resumed episode must find the graph as it was. (A question's prompt follows from its plan, so
+      questions need no such rule.)
 """
 
 from mage_es.engine.commands import Curate, Curation
@@ -19,7 +20,7 @@ from mage_es.projections.progress import PHASE_OF_PURPOSE
 
 QUARANTINED = "quarantined"
 OUT_OF_USE = (QUARANTINED, "waiting", "approved", "rejected")
-"""The statuses in which something is given to no model."""
+"""The statuses in which something is never given to a model."""
 
 
 def curate(state: State, command: Curate) -> list[Draft]:
@@ -55,7 +56,7 @@ def curate(state: State, command: Curate) -> list[Draft]:
 
 
 def _refusal(action: Curation, name: str, status: str) -> str:
-    """Return why this cannot be done to something with that status, or ""."""
+    """Return why this cannot be done to something with this status, or ""."""
     is_open = status in ("waiting", "approved")
     if action in ("approve", "reject"):
         if status == "approved" and action == "approve":

@@ -3,8 +3,8 @@
 Rules
     - A draw depends on (seed, purpose, iteration, subject) and on nothing else: not on the order in which
       questions are answered, not on the number of workers, not on what was drawn before.
-    - `shuffled` uses the raw Philox bits, which numpy keeps stable forever, so a split is the same under
-      every release of numpy; `stream` hands out a Generator, whose methods numpy may change between releases.
+    - `shuffled` uses the raw Philox bits, which numpy keeps stable forever, so every release of numpy makes the same
+      splits. `stream` returns a Generator, whose methods numpy may change between releases.
 """
 
 import hashlib

@@ -1,14 +1,14 @@
-"""Anchors become cases once they have judged a run for the last time, just as a model is refitted to all data after
+"""Once anchors have judged a run for the last time, they become cases, just as a model is refitted to all data after
 validation.
 
 Rules
-    - A case of an anchor is its right answer alone, so this is done where answers are labels or short, and as far as a
-      teacher may see them. Where answers are reasoned, bare ones teach nothing.
-    - It is done in a run's last snapshot, after guard, gate and the trial of a form have their answers. A type whose
-      anchors are out of date (rules/benefit.py) adds none.
-    - No anchor is shown an anchor's case, and the metric by which its cases are chosen is learned without them
-      (rules/retrieval.py): in a run that continues this one, anchors still judge what the others taught.
-    - So the anchors judged fewer cases than are served. Held-out questions stay out of everything.
+    - An anchor's case is its right answer alone. So this is done only where answers are labels or short, and as far as
+      a teacher may see them. Where answers need reasoning, bare ones teach nothing.
+    - It happens in a run's last snapshot, after the guard, the gate and the trial of a form have their answers. A type
+      whose anchors are out of date (rules/benefit.py) adds no cases.
+    - No anchor is ever shown an anchor's case, and the metric that chooses its cases is learned without them
+      (rules/retrieval.py). So in a run that continues this one, anchors still judge what the other questions taught.
+    - It follows that the anchors judged fewer cases than are served. Held-out questions never take part.
 """
 
 from mage_es.engine.commands import TakeSnapshot

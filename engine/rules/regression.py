@@ -1,25 +1,26 @@
 """How likely an answer is to be right, judged by the words of the question: a ridge regression, learned from cases.
 
-A metric (rules/metric.py) repeats what happened near by. Where each word speaks for an answer by itself, whatever else
-was said ("over 20 kg", "refund", "never again"), weighing all words of all cases finds more. Where answers follow from
-two things together it finds nothing, and a metric does.
+A metric (rules/metric.py) repeats the answers of similar questions. If each word speaks for an answer by itself,
+whatever else was said ("over 20 kg", "refund", "never again"), it is better to weigh all words of all cases, as a
+regression does. If an answer follows from two things together, a regression finds nothing, but a metric does.
 
 Rules
-    - Each task type has one regression, of the parts of its answers (`features` in rules/metric.py), each 1 or 0, on
-      the words of their questions in BUCKETS (rules/hashing.py), whatever the embedder of the run. [Hoerl and Kennard
-      1970] Parts that only one case has, or every case, are left out: they tell nothing.
-    - Words count alike, or the more the fewer questions have them (inverse document frequency, Sparck Jones 1972): in
-      long texts the rare ones decide. This choice and the penalty, one of PENALTIES, are those with the least squared
-      error over all cases, each left out once. [Allen 1974]
-    - The worth of an answer is the mean of what is expected of its parts, at least 0. Cases with the same answer are
-      ranked by the cosine, the newest first among those equally near.
+    - Each task type has one regression, of the parts of its answers (`features` in rules/metric.py; each is 1 or 0) on
+      the words of its questions in BUCKETS (rules/hashing.py), whatever the run's embedder is. [Hoerl and Kennard 1970]
+      Parts that occur in only one case, or in every case, tell nothing and are left out.
+    - Either all words count alike, or a word counts more the fewer questions have it (inverse document frequency,
+      Sparck Jones 1972), because in long texts the rare words decide. Of these two weightings and the penalties in
+      PENALTIES, the pair with the least squared error is used, with each case left out once. [Allen 1974]
+    - An answer is worth the mean of what is expected of its parts, at least 0. Cases with the same answer are ranked by
+      the cosine; of those equally near the newest comes first.
     - `nearest` (rules/retrieval.py) shows answers in proportion to their worth, by d'Hondt's rule for seats: the j-th
       nearest case with an answer counts as 1/j of what the answer is worth. So a doubtful question gets cases of both
-      answers, and the number that agree with the nearest says how sure it is (rules/recall.py). Labels get two seats at
-      a time, the 2j-th case counts as 1/j: a small model copies the label that it sees most. An answer of several
-      parts does not, since others show more of the parts. Only cases that the question may get have seats.
-    - A metric ranks instead for a question that the regression was learned from (`taught`), since its own answer would
-      show, and for one with a context, whose text is not all that is asked.
+      answers, and the number that agree with the nearest says how sure the prediction is (rules/recall.py). Labels get
+      two seats at a time (the 2j-th case counts as 1/j), because a small model copies the label that it sees most.
+      Answers of several parts do not, because different answers show more of the parts. Only cases that the question
+      may get have seats.
+    - A metric ranks instead in two cases: if the regression was learned from the question (`taught`), since its own
+      answer would show through; and if the question has a context, since its text is then not all that is asked.
 """
 
 from collections import Counter
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 from mage_es.engine.rules.hashing import Hashing
 
 BUCKETS = 8_192
-"""Enough that the words of long texts rarely share one."""
+"""There are enough that the words of long texts rarely share a bucket."""
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """Relative to the squared length of a text's vector, which is 1."""
 SEATS = 16
@@ -80,7 +81,9 @@ class Regression(NamedTuple):
     shares: _Floats
     parts: Sequence[str]
     taught: frozenset[str] = frozenset()
-    """The ids and normalised texts of its questions, for which it must not rank: it has seen their answers."""
+    """The ids and normalised texts of the questions that it was learned from. It must not rank for them, because it has
+    seen their answers.
+    """
 
     def expected(self, words: _Floats) -> _Floats:
         """Return what is expected of each part, [f], of the answer to a question with these words [BUCKETS]."""
@@ -110,7 +113,7 @@ def answers_of(features: Iterable[frozenset[str]], parts: Sequence[str]) -> Case
 
 
 def likeliest(answers: CaseAnswers, worth: _Floats) -> Mapping[frozenset[str], float]:
-    """Return the worth of the SEATS answers with the highest worth, without those that are worth nothing."""
+    """Return the worth of the SEATS most valuable answers, without those that are worth nothing."""
     known = [*answers.numbers]
     return {known[code]: float(worth[code]) for code in (-worth).argsort(kind="stable")[:SEATS] if worth[code] > 0}
 

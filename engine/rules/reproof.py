@@ -1,17 +1,18 @@
 """What one learner learned, tested again for another: which of its memories help, on questions with known answers.
 
 Rules
-    - The questions asked again are some that the parent run learned from, in a seeded order, so that a smaller sample
-      is part of a larger one. Each is answered once with what was learned, except its own case, and once bare. The test
-      is of what a client would be served: bandits are frozen, and no coin leaves anything out.
-    - Both answers are a pair, won if only the one with what was learned is right, lost if only the bare one is. Pairs
-      join those of the anchors, by which the gate decides (rules/benefit.py).
-    - A memory has the pairs of the questions that it was shown to. It goes out of use if significantly more were lost
-      than won (p at most HARM_P). Others were shown with it, so this is an association.
-    - Cases that quote another model's reasoning may harm even if its facts do not. They are judged together, on the
-      questions that were shown such reasoning, and go out of use if more were lost than won; in any case, one whose
-      question the learner now solves is replaced by its own reasoning.
-    - Out of use means quarantine: `mage-es memory release` brings a memory back.
+    - The questions that are asked again are some of those that the parent run learned from, in a seeded order, so that
+      a smaller sample is part of a larger one. Each is answered once with what was learned, except its own case, and
+      once bare. The test is of what a client would be served: bandits are frozen, and no coin leaves anything out.
+    - The two answers form a pair. It is won if only the answer with what was learned is right, and lost if only the
+      bare one is. These pairs join those of the anchors, by which the gate decides (rules/benefit.py).
+    - A memory's pairs are those of the questions that it was shown to. The memory goes out of use if it lost
+      significantly more of them than it won (p at most HARM_P). Other memories were shown with it, so this is an
+      association, not a proof.
+    - Cases that quote another model's reasoning may do harm even if their facts do not. They are judged together, on
+      the questions that were shown such reasoning, and go out of use if more pairs were lost than won. Whatever the
+      verdict, if the learner now solves a case's question itself, its own reasoning replaces the quoted one.
+    - Out of use means in quarantine: `mage-es memory release` brings a memory back.
 """
 
 from collections import defaultdict

@@ -1,29 +1,30 @@
 """Which memories go into a prompt (Eq. 3): exact cosine, filtered by task type, with quotas per index.
 
 Rules
-    - A case of an anchor is shown to no anchor (rules/refit.py).
-    - A memory of the question itself is left out everywhere (`revisit_self = exclude`): by its id and, if a question
-      has no context, so that its text is everything, also by its normalised text under another id.
-    - A type strategy is matched by its type first: for the quarter of its type's questions that are nearest to it, as
-      judged by those in memory, it goes before the corrections of single questions. A run with a floor of its own (the
-      paper's 0.55) lets it compete by its cosine, if at or above the floor.
-    - A type with fewer memories in an index than a bundle takes borrows, after its own, from types that were merged
-      into it: corrections and examples only. A retrieval recipe may require a least cosine of every memory.
-    - Among the nearest, cases that may have been solved by chance (`guess`, rules/new_memories.py) come last.
-    - A question that was missed and later solved is shown once, by its correction.
-    - If a metric (rules/metric.py) or a regression (rules/regression.py) was learned from the cases it ranks them.
-      Floors are always cosines: if that of the nearest case reaches the floor, all cases may be shown.
-    - Where a metric may be learned, cases that are out of date (rules/drift.py) are never shown; nor are those that
-      similar cases outvote, unless a regression ranks.
-    - Cases of a client in doubt (rules/doubt.py) are shown with no question but its own; nor is a type strategy that
-      names one of them as its case.
-    - `nearest` has no quotas: of the cases of both indexes it takes the K nearest, those of one question text once, and
-      with `is_reasoned` only those that show how their answer was reached, or are a reply that a client gave
-      (rules/forms.py says when). If its
-      type has fewer, the nearest of all other types follow: for a type with little learned, nothing else shows the form
-      of an answer and what the data is about. In an episode they do not: what was done elsewhere cannot be done here.
-    - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
-      on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
+    - An anchor's case is never shown to any anchor (rules/refit.py).
+    - With `revisit_self = exclude` a question never gets a memory of itself. Such a memory is recognised by the
+      question's id and, if the question has no context (so that its text is everything), also by its normalised text
+      under another id.
+    - A type strategy is matched by its type first. For the quarter of its type's questions that are nearest to it (as
+      judged by the questions in memory), it goes before the corrections of single questions. In a run with a floor of
+      its own (the paper's 0.55) it competes by its cosine, if that reaches the floor.
+    - If a type has fewer memories in an index than a bundle takes, it borrows corrections and examples from the types
+      that were merged into it. They come after its own. A retrieval recipe may require a least cosine of every memory.
+    - Among the nearest cases, those that may have been solved by chance (`guess`, rules/new_memories.py) come last.
+    - If a question was missed and later solved, only its correction is shown.
+    - If a metric (rules/metric.py) or a regression (rules/regression.py) was learned from the cases, it ranks them.
+      Floors are always cosines: if the cosine of the nearest case reaches the floor, all cases may be shown.
+    - Where a metric may be learned, cases that are out of date (rules/drift.py) are never shown. Neither are cases that
+      similar ones outvote, unless a regression ranks.
+    - Cases of a client in doubt (rules/doubt.py) are shown only with that client's own questions. The same holds for a
+      type strategy that names one of them as its case.
+    - `nearest` has no quotas. It takes the K nearest cases of both indexes, and only one per question text. With
+      `is_reasoned` it takes only cases that show how their answer was reached, or that are a reply which a client gave
+      (rules/forms.py says when). If the question's type has fewer, the nearest cases of all other types follow: for a
+      type about which little was learned, nothing else shows the form of an answer and what the data is about. In an
+      episode they do not follow, because what was done elsewhere cannot be done here.
+    - No arm takes more than K memories. `cascade` takes those of `balanced`. Its four parts (rules/cascade.py) come on
+      top (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -288,7 +289,7 @@ class Candidates:
 
     @cached_property
     def _expected(self) -> tuple[Regression, NDArray[np.float64]] | None:
-        """The regression, if one ranks, and what it expects of each part of the answer."""
+        """The regression, if one ranks, and what it expects for each part of the answer."""
         regression = self._learned
         if not isinstance(regression, Regression):
             return None
@@ -346,8 +347,9 @@ class Candidates:
         return INDEXES[self._memory.sort_of(hit.memory_id)[0]]
 
     def _ranked(self, pools: Iterable[Pool]) -> Iterator[tuple[Hit, bool]]:
-        """Yield what pools have, and whether each is a case: strategies first, then nearest first, and the newest first
-        among those equally near."""
+        """Yield the memories of pools, each with whether it is a case: strategies first, then the nearest, and the
+        newest first among those equally near.
+        """
         pools = list(pools)
         strategies = chain.from_iterable(pool.ranked(pool.strategies, pool.similarity) for pool in pools)
         if isinstance(self._learned, Regression):
@@ -359,7 +361,9 @@ class Candidates:
                 yield Hit(pool.rows.ids[row], similarity), is_case(pool.rows, row)
 
     def _by_seats(self, pools: Sequence[Pool]) -> Iterator[_Ranked]:
-        """Yield the cases of pools by the seats of the likeliest answers, and those of all others by cosine."""
+        """Yield the cases of pools: those with the likeliest answers in the order of their seats, then all others by
+        cosine.
+        """
         answered = [(pool, *pool.answered) for pool in pools if pool.answered]
         worth = dict[frozenset[str], float]()
         for _, answers, worths in answered:
@@ -416,9 +420,9 @@ def retrieve(
     recipe: RetrievalRecipeAuthored | None = None,
     candidates: Candidates | None = None,
 ) -> Bundle:
-    """[Eq. 3] Two exact searches without back-fill, ordered by similarity, newest first among equals. A memory of the
-    same question is left out, and a type strategy needs a floor measured for the embedder. `candidates` are those of
-    the same query, if another arm already looked them up.
+    """[Eq. 3] There are two exact searches without back-fill, ordered by similarity, the newest first among equals. A
+    memory of the same question is left out, and a type strategy needs a floor measured for the embedder. `candidates`
+    are the candidates for the same query, if another arm has looked them up already.
 
     [Theorem 4] At most K memories, none of them quarantined or superseded. eps of the theorem is the share of questions
     whose bundle is not the best; only a world with a known law can show it (tests/kit/truthworld).
@@ -477,8 +481,9 @@ def _merged(ranked: Iterable[Iterator[_Ranked]]) -> Iterator[_Ranked]:
 
 
 def _best_first(similarity: Vector, count: int) -> Iterator[int]:
-    """Yield row numbers by descending similarity, in steps that grow fourfold: filters leave out few of those
-    wanted, and sorting a whole slice costs far more."""
+    """Yield row numbers by descending similarity, in steps that grow fourfold: filters leave out few rows, and sorting
+    a whole slice would cost far more.
+    """
     yielded, wanted = set[int](), count + 8
     while True:
         for row in _top(similarity, wanted):
@@ -491,7 +496,9 @@ def _best_first(similarity: Vector, count: int) -> Iterator[int]:
 
 
 def shows_how(row: MemoryRow | MemoryAppended) -> bool:
-    """Return whether a case shows how its answer was reached; a client's demonstration is a reply as it should be."""
+    """Return whether a case shows how its answer was reached. A client's demonstration counts: it is a reply as it
+    should be.
+    """
     return bool(row.reasoning) or row.phase == "serve"
 
 

@@ -1,8 +1,8 @@
-"""Retrieval recipes as events: the query, quotas and least cosine of the search arm `recipe` for a task type.
+"""Retrieval recipes as events: which query, quotas and least cosine the search arm `recipe` uses for a task type.
 
 Rules
-    - A recipe fits the bundle: its quotas are at most K together, and its query holds the question.
-    - The newest recipe of a task type is the one in use; one with the same content is written once.
+    - A recipe fits the bundle: its quotas add up to at most K, and its query contains the question.
+    - A task type uses its newest recipe. A recipe with the same content as the newest is not written again.
 """
 
 import math

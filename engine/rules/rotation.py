@@ -18,7 +18,7 @@ SWITCHED_OFF = "switched off"
 NOTHING = "nothing to author"
 UNREADABLE = "the reply could not be read"
 FAILED = "the call failed"
-"""No reply came: the provider refused the prompt, it was too long, or every attempt at it failed."""
+"""No reply came: the provider refused the prompt, the prompt was too long, or every attempt failed."""
 AUTHORED = "authored"
 
 
@@ -33,7 +33,9 @@ class ActionTurn(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The outcome of one reply: its events, how many things were authored, and if none, why, as far as known."""
+    """The outcome of one reply: its events, how many things were written and, if there are none, why (where that is
+    known).
+    """
 
     events: Sequence[Event] = ()
     authored: int = 0

@@ -1,12 +1,12 @@
 """The routes to an answer as courses: directly, step by step through what the skill needs, or with a tool.
 
 Rules
-    - Every call of a course shows what was retrieved for the question, except one that asks for a tool's arguments;
-      calls differ in what precedes the question and in what they ask for.
-    - Anything dropped from one call because its prompt did not fit stays out of later ones.
-    - If the run has a search, the question itself is looked up first, and the results come before it.
+    - Every call of a course shows what was retrieved for the question, except a call that asks for a tool's arguments.
+      Calls differ in what precedes the question and in what they ask for.
+    - If something is dropped from one call because its prompt did not fit, later calls leave it out as well.
+    - If the run has a search, it first looks up the question itself, and the results come before the question.
     - `tool`: the model fills in the arguments, the tool runs, and the model answers with the result in its prompt. If
-      the model gives no arguments (the tool may not fit), or the tool failed, it answers without the tool.
+      the model gives no arguments (the tool may not fit) or the tool fails, the model answers without the tool.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -48,7 +48,7 @@ NO_ARGUMENTS = "it was not called: no JSON object with all of its arguments was 
 
 
 class Route:
-    """A planned question on the state that the plan was made on; `planned` is the plan as currently shown."""
+    """A planned question, on the state on which the plan was made. `planned` is the plan as currently shown."""
 
     def __init__(self, setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> None:
         self.setting, self.state, self.planned, self.question = setting, state, planned, question
@@ -118,7 +118,7 @@ class Route:
 
 
 def reasoned_about(question: Question) -> str:
-    """Return a question to reason about: without its end, if it stops where its answer belongs.
+    """Return a question to reason about. If its text breaks off where the answer belongs, that end is left out.
 
     [section 4, STBench, prompts]
     """

@@ -1,6 +1,6 @@
 """What stays fixed throughout a run and every rule may read: the configuration and what the opening measured.
 
-`Config` is what a user chose and a run records; a `Setting` is that, and what its questions and models are like; the
+A `Config` is what a user chose and a run records. A `Setting` adds what the run's questions and models are like. The
 `Settings` of a command (cli/settings.py) are all values that a user can give, each with its origin.
 """
 
@@ -61,7 +61,7 @@ class Setting(NamedTuple):
     own_words: Mapping[str, str] = {}
     """Words that occur in the questions of only one subject, with that subject."""
     salt: str = ""
-    """The run's secret that ids of memories are keyed with, in hexadecimal digits; "" if no question has a subject."""
+    """The run's secret key for ids of memories, in hexadecimal digits; "" if no question has a subject."""
     first: int = 0
     """The run's first iteration: not 0 in a run that continues another."""
     reproof: int = 0
@@ -71,7 +71,7 @@ class Setting(NamedTuple):
     is_labelled: bool = False
     """Whether the questions to learn from share a few right answers, as labels do, and none has its own options."""
     is_short: bool = False
-    """Whether a rule of the user's or of the seed is to be learned, from short answers without worked solutions."""
+    """Whether the run learns a rule of the user's or of the seed, from short answers without worked solutions."""
     templates: Templates = MappingProxyType({})
     """The templates that the run began with."""
     has_episodes: bool = False

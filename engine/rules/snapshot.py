@@ -1,14 +1,14 @@
 """SNAPSHOT: the guard's verdict, and what follows from it for the mutable slots.
 
 Rules
-    - The first snapshot has nothing to compare with and is accepted; with the guard off every snapshot is.
-    - Anchors whose prompts are unchanged keep their verdicts (agents/learner.py). The others are asked in quarters, in
-      random order, until the drop among those asked is within the guard's limit. So a rollback is only decided on all
-      of them, and looking early costs no error.
+    - The first snapshot has nothing to compare with and is accepted. With the guard off, every snapshot is accepted.
+    - Anchors whose prompts are unchanged keep their verdicts (agents/learner.py). The others are asked a quarter at a
+      time, in random order, until the drop among those asked is within the guard's limit. So a rollback is only ever
+      decided on all of them, and looking early causes no wrong rollback.
     - An anchor that was not asked keeps its verdict from the last accepted snapshot.
     - At the end of a run anchors may become cases themselves (rules/refit.py).
-    - Each snapshot decides what the anchors show about what was learned, against the bare prompt (rules/benefit.py).
-      For that, all anchors are asked in a run's last snapshot.
+    - Each snapshot compares the anchors' answers with those to the bare prompt, to decide what they show about what was
+      learned (rules/benefit.py). For this, a run's last snapshot asks all anchors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -120,8 +120,8 @@ def is_mastered(setting: Setting, state: State) -> bool:
 
 
 def measured_so_far(state: State, iteration: int) -> Mapping[str, bool]:
-    """Return whether each anchor was right that this iteration asked, or skipped because its prompt would be the same.
-    One whose answer is undecided is left out.
+    """Return, for each anchor that this iteration asked (or skipped because its prompt would be the same), whether it
+    was right. An anchor whose answer is undecided is left out.
     """
     unanswered = {answer.question_id: False for answer in state.progress.unanswered("snapshot")}
     known = {**state.scores.anchor_answers(iteration), **unanswered}

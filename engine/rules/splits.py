@@ -1,16 +1,19 @@
 """The three disjoint splits of a run: what it learns from, what its guard asks, what only the exam sees.
 
 Rules
-    - No question text is in two splits, neither word for word (after normalising) nor nearly (some passage of it has
-      five-word shingles like another's, Jaccard at least 0.8, apart from the form of a type's questions).
-    - If the data has its own test questions, they stay test questions: a question that would be in two splits is left
-      out of evolution first, then of the anchors, and is reported.
-    - If it has none, the test split is made here: near-duplicates go into one split together, and none is left out.
-    - The form is found in the questions that are not the data's own test questions, and the run commits to it beside
-      them.
-    - A run that continues another keeps every question on the side where the other had it: what may have been learned
-      from is never examined, and what was held out or an anchor is never learned from (but see rules/refit.py). New
-      near-duplicates follow; those of questions on both sides are left out.
+    - No question text is in two splits, neither word for word (after normalising) nor nearly: apart from the form of a
+      type's questions, no passage of it has the five-word shingles of a question in another split (Jaccard at least
+      0.8).
+    - If the data has its own test questions, they stay test questions. A question that would be in two splits is left
+      out of evolution first, then of the anchors, and the run reports it.
+    - If the data has none, the test split is made here. Near-duplicates go into one split together, and none is left
+      out.
+    - The form is found in the questions that are not the data's own test questions. The run commits to the form
+      together with them.
+    - A run that continues another keeps every question on the side where the other had it: a question that may have
+      been learned from is never examined, and a held-out question or an anchor is never learned from (but see
+      rules/refit.py). A new near-duplicate follows the question that it resembles; if it resembles questions on both
+      sides, it is left out.
     - The splits depend only on (questions, seed, sizes, the parent's splits).
 """
 
@@ -55,8 +58,9 @@ class Splits(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Where the run that this one continues had its questions, by id. `resembling` are in no split now, because they
-    resemble something that the parent wrote."""
+    """For each question id, the split in which the run that this one continues had it. `resembling` are in no split
+    now, because they resemble something that the parent wrote.
+    """
 
     evolution: frozenset[str] = frozenset()
     anchors: frozenset[str] = frozenset()
@@ -64,7 +68,7 @@ class Sides(NamedTuple):
     resembling: frozenset[str] = frozenset()
 
     def side(self, name: str) -> str:
-        """Return the split where a question was, "" for a new one."""
+        """Return the split in which a question was, "" for a new question."""
         return next((split for split in (LEARNED, "anchors", "held_out") if name in getattr(self, split)), "")
 
     @property
@@ -188,8 +192,9 @@ def _together(
 
 
 def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[Sequence[Question]], Sequence[Repeat]]:
-    """Return the groups, and what was removed: of a group on both sides, only what may have been learned from is
-    kept."""
+    """Return the groups, and what was removed: if a group is on both sides, only questions that may have been learned
+    from are kept.
+    """
     kept, repeats = list[Sequence[Question]](), list[Repeat]()
     for group in groups:
         known = [question for question in group if question.id in past.evolution]

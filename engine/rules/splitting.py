@@ -1,11 +1,11 @@
-"""Skill splitting as events: narrower skills that compose into the one they came from, and take over its task types.
+"""Skill splitting as events: a skill is split into narrower ones, which compose into it and take over its task types.
 
 Rules
-    - A child inherits mastery, prompt template and (if none is authored for it) strategy of its parent, and needs all
-      that the parent needs; until it has its own, it has the parent's tool and posteriors (rules/bandits.py).
-    - It resolves a task type with a greater weight than its parent, so `skill_for_task` gives the child. The parent
-      keeps the types that no child takes. A child that takes none is refused: it would never have a question of its
-      own, and would fill the cap. So a skill of one task type is never split.
+    - A child inherits its parent's mastery, prompt template and (if none is written for the child) strategy, and needs
+      all that the parent needs. Until it has its own, it also uses the parent's tool and posteriors (rules/bandits.py).
+    - A child resolves a task type with a greater weight than its parent, so `skill_for_task` gives the child. The
+      parent keeps the types that no child takes. A child that takes none is refused: it would never have a question of
+      its own, but would count towards the cap. So a skill of one task type is never split.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ UNDIVIDED = "refused: its task types would not be divided"
 
 
 def hindrance(state: State, skill: str) -> str:
-    """Return why a skill cannot be split, whatever the children."""
+    """Return why a skill cannot be split, whatever its children would be."""
     return FULL if len(state.graph.task_types_of(skill)) > 1 else UNDIVIDED
 
 

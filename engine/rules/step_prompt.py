@@ -1,10 +1,10 @@
 """The prompt of one step of an episode: what the graph knows at this moment, then task, episode so far, observation.
 
 Rules
-    - The graph is consulted at every step: bundle, action recipes, plan and principles as chosen for this step,
-      patterns of the task type, and the relations that lead on from what is in sight or wanted.
-    - The arm `none` shows none of it. In the shuffled control all of it belongs to another task.
-    - Observations and effects are the environment's words: quoted, like everything retrieved.
+    - The graph is consulted at every step: for the bundle, action recipes, plan and principles chosen for this step,
+      for the patterns of the task type, and for the relations that lead on from what is in sight or wanted.
+    - The arm `none` shows none of this. In the shuffled control all of it belongs to another task.
+    - Observations and effects are the environment's words, so they are quoted, like everything that is retrieved.
 """
 
 from collections import deque

@@ -1,15 +1,17 @@
-"""Which texts are private to which subjects: what is under a subject's key is lost when that key is destroyed.
+"""Which texts are private to which subjects. A text under a subject's key is lost when that key is destroyed.
 
 Rules
-    - What is recorded about a question is under its subject: prompt hashes, replies, answers, tool runs, memories.
-    - What the guidance tier replies is under the subjects of all questions that its brief shows, and what is written
-      from its replies under theirs: a principle of three customers is lost with any of them.
-    - What was merely shown alongside (retrieved memories, earlier principles) counts if it is repeated: a text is also
-      under each subject with which it shares a distinctive word, which no other subject's questions have. Without
-      this limit every text would soon be under every subject, as memories come from replies to prompts with memories. A
-      paraphrase without such a word, and a name that two subjects share, are not noticed.
-    - Requests are marked in pieces: a quotation is under the subjects of what it quotes, the system message, which
-      is the same for all, under none, and the rest under the subjects of the questions that the call is about.
+    - What is recorded about a question is under its subject's key: prompt hashes, replies, answers, tool runs,
+      memories.
+    - A reply of the guidance tier is under the keys of all subjects whose questions its brief shows, and so is
+      everything that is written from it: a principle drawn from three customers is lost with any of them.
+    - What a brief merely shows alongside (retrieved memories, earlier principles) counts only if the text repeats it: a
+      text is also under each subject with which it shares a distinctive word, one that no other subject's questions
+      have. Without this limit every text would soon be under every subject, because memories come from replies to
+      prompts that show memories. A paraphrase without such a word goes unnoticed, and so does a name that two subjects
+      share.
+    - Requests are marked in pieces. A quotation is under the subjects of what it quotes. The system message is the same
+      for all questions, and is under none. The rest is under the subjects of the questions that the call is about.
 """
 
 import re

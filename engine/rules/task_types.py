@@ -1,12 +1,12 @@
-"""Task types for a benchmark without its own: induced from texts by the guidance tier, revised by their use.
+"""Task types for a benchmark that has none: the guidance tier induces them from texts, and their use revises them.
 
 Rules
-    - A type is its name, its description and its examples, evolution questions by id; guidance sorts a few batches of
-      questions, and sees with each the types from earlier ones. Which type a question has follows
-      from these and its text alone (run/task_typing.py), and is on record with its plan.
-    - Every `refresh_gap` iterations a type without a fresh question since goes out of use. So does a type most of whose
-      questions are just as near to one other type, if answers do not tell the two apart; the other type's retrieval
-      then finds its memories.
+    - A type is its name, its description and its examples, which are ids of evolution questions. Guidance sorts a few
+      batches of questions, and with each batch sees the types from earlier ones. A question's type follows from these
+      and from its text alone (run/task_typing.py), and is recorded with the question's plan.
+    - Every `refresh_gap` iterations, types that had no fresh question since the last time go out of use. So does a type
+      if most of its questions are just as near to one other type and answers do not tell the two apart; the other
+      type's retrieval then finds its memories.
     - A benchmark's own types are never revised.
 """
 

@@ -1,8 +1,9 @@
 """Dynamic tools as events: a tool is active only if it got all of its own examples right in the sandbox.
 
 Rules
-    - A tool that failed, or that cannot be called as it is described, is recorded with its problem and never used.
-    - Every example is about a question that the iteration asked; the same tool with the same outcome is written once.
+    - A tool that failed, or that cannot be called as described, is recorded with its problem and never used.
+    - Every example is about a question that the iteration asked. The same tool with the same outcome is written only
+      once.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Episodes as they were played: their steps in order, and their transcripts.
 
-A transcript has one line for each step: the action, and after a colon the effect if the environment gives one. It is to
-an episode what the reply is to a question: it is scored, corrected and harvested.
+A transcript has one line for each step: the action, followed by a colon and the effect if the environment gives one.
+Like the reply to a question, it is scored, corrected and made into memories.
 """
 
 from collections.abc import Sequence

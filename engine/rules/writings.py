@@ -1,4 +1,4 @@
-"""What guidance writes in a run: only what is read in the same run, in a prompt or in a choice.
+"""What guidance writes in a run: only texts that a prompt or a choice of the same run reads.
 
     what it writes              what reads it
     ontology                    bandits, whose keys are skills, and chains; briefs, refined prompts and splits of skills
@@ -10,10 +10,11 @@
     splits of skills            prompts, as notes of the parts; bandits. A skill of one type is never split
 
 Rules
-    - Unread texts are not requested, so no call is made for them. `unread` makes the paper's calls anyway.
-    - Later briefs of guidance do not count as readers, nor do people or a run that continues or serves this one.
-    - A correction is also dated later than its case. That alone is no reason to ask for it.
-    - Task types are always read, by retrieval, gate and Eq. 1: guidance induces them where the benchmark has none.
+    - Texts that nothing reads are not requested, so no call is made for them. With `unread` the run makes the paper's
+      calls anyway.
+    - Later briefs of guidance do not count as readers. Neither do people, or a run that continues or serves this one.
+    - A correction also carries a later date than its case. This alone is no reason to ask for one.
+    - Task types are always read: by retrieval, the gate and Eq. 1. If a benchmark has none, guidance induces them.
 """
 
 from mage_es.engine.config import Config

@@ -1,10 +1,12 @@
 """Which anchors an iteration measured, and which only keep an older verdict.
 
 Rules
-    - An anchor that was asked was measured. So was one whose prompt is what it was when last asked, since the same
-      request has the same answer (agents/learner.py): its verdict is carried, and it was not even planned.
-    - One that was planned and then carried was not: the guard had seen enough of the others (rules/snapshot.py). The
-      verdict that it keeps for the guard says nothing about this state, so no result of an iteration counts it.
+    - An anchor that was asked was measured. So was an anchor whose prompt is the same as when it was last asked,
+      because the same request has the same answer (agents/learner.py): it is not even planned, and its verdict is
+      carried over.
+    - An anchor that was planned, but whose verdict was then carried over, was not measured: the guard had seen enough
+      of the others (rules/snapshot.py). It keeps its old verdict for the guard only. That verdict says nothing about
+      the present state, so no result of an iteration counts it.
 """
 
 from collections.abc import Mapping
@@ -16,7 +18,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
 
 Unmeasured = Mapping[int, Mapping[str, bool]]
-"""By iteration, the anchors that it did not measure, with the older verdicts that they keep."""
+"""For each iteration, the anchors that it did not measure, with the older verdicts that they keep."""
 
 _PLANNED: Reads = {QuestionPlanned: ("question_id", "purpose")}
 
@@ -54,6 +56,6 @@ def measured(state: State, older: Unmeasured, iteration: int) -> Mapping[str, bo
 
 
 def score(state: State, older: Unmeasured, iteration: int) -> Score:
-    """Return how many anchors were right of those that an iteration measured; an unanswered one is wrong."""
+    """Return how many of the anchors that an iteration measured were right; an unanswered one is wrong."""
     kept, found = older.get(iteration, {}), state.scores.score("anchor", iteration)
     return Score(found.correct - sum(kept.values()), state.scores.asked("anchor", iteration) - len(kept))

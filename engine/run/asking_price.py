@@ -1,11 +1,11 @@
-"""What it takes to ask models: calls, tokens, minutes and dollars, known before any is asked.
+"""What asking models will cost in calls, tokens, minutes and dollars, judged before any model is asked.
 
 Rules
-    - A price is judged by the record, wherever that has something similar: a question takes every call that it took
-      before, the second for a reply that was cut, repairs, and the judge's. Else by the length of the prompts and of a
-      usual reply.
-    - A price is an expectation, not a maximum. Limits (`--max-usd`, `--max-calls`) hold whatever it says.
-    - A whole run is rehearsed instead (`estimate` of the wing providers), unless it continues another.
+    - A price is judged by the record, if the record has something similar: a question is expected to take all the calls
+      that it took before, including the second call for a reply that was cut, repairs, and the judge's calls. Otherwise
+      the lengths of the prompts and of a usual reply decide.
+    - A price is an expectation, not a maximum. Limits (`--max-usd`, `--max-calls`) hold whatever the price says.
+    - A whole run is rehearsed instead (`estimate` of the wing providers), unless it continues another run.
 """
 
 from collections import Counter, defaultdict
@@ -59,7 +59,7 @@ class Like(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """What a model took, and by what factor to multiply it."""
+    """What calls of a model took, and the factor by which to multiply it."""
 
     model: str
     use: Usage
@@ -121,8 +121,10 @@ def _taken_like(like: Like, execution: str | None) -> Iterator[_Taken]:
 def price_of(
     model: str, requests: Sequence[Request], prices: Prices, *, reply: int, like: Sequence[Sequence[ModelCalled]] = ()
 ) -> AskingPrice:
-    """Return what some requests will cost, each at the mean of those `like` it, which are given as the calls that they
-    took. Without any, a reply is assumed to have `reply` tokens, plus the thinking that the model's spec asks for."""
+    """Return what some requests will cost, each at the mean of the requests `like` it, which are given as the calls
+    that they took. Without any, a reply is assumed to have `reply` tokens, plus the thinking that the model's spec asks
+    for.
+    """
     if like:
         taken = [_Taken(model, _use_of(call), len(requests) / len(like)) for calls in like for call in calls]
     else:

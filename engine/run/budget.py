@@ -1,16 +1,16 @@
-"""What may be spent on a run: dollars, calls, iterations, over all processes that work on it.
+"""What may be spent on a run, by all processes together: dollars, calls, iterations.
 
 Rules
     - No call starts that could take the run over its budget: the maximum cost of each call in flight is reserved until
-      its reply shows the actual cost. A call that does not fit because of reservations waits until calls return, first
-      come, first served. It never waits for a batch, since the batch may be waiting for that very call.
-    - A reply without token counts is booked at its maximum cost. A model that never gives token counts ends the session
-      like a reached budget, since no total could be trusted.
-    - Every attempt counts as a call; a failed one costs nothing, since providers do not say what it used.
-    - Calls of a billed embedder count like any other. Those for its fingerprint are booked once they are made.
+      its reply shows the actual cost. If a call does not fit because of reservations, it waits until other calls
+      return, first come, first served. It never waits for a batch, because the batch may be waiting for that very call.
+    - A reply without token counts is booked at its maximum cost. If a model never gives token counts, the session ends
+      as it does when the budget is reached, because no total could be trusted.
+    - Every attempt counts as a call. A failed attempt costs nothing, because providers do not say what it used.
+    - Calls of a billed embedder count like any others. Those for its fingerprint are booked once they are made.
     - Reaching the budget is not a failure: calls in flight are finished, and the run can be resumed with a higher
       limit.
-    - Limits are recorded with the run (`budget.set`) and outlive a session: only new limits replace them.
+    - Limits are recorded with the run (`budget.set`) and outlive a session. Only new limits replace them.
 """
 
 import asyncio

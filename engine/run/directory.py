@@ -1,9 +1,9 @@
-"""Run directories: one run, one folder, that can be copied, zipped and read without this program.
+"""Run directories: each run is one folder, which can be copied, zipped and read without this program.
 
 <runs-dir>/<run>/log/              the event log, with the questions: everything else follows from it
 <runs-dir>/<run>/snapshots/        folds kept to start faster; may be deleted
 <runs-dir>/<run>/replays/          what `replay` rebuilt; may be deleted
-<runs-dir>/<run>/keys              of subjects whose texts are encrypted, for the owner alone; never in a backup
+<runs-dir>/<run>/keys              the keys of encrypted subjects, readable by the owner alone; never in a backup
 <runs-dir>/<run>/erasures/         a receipt for each subject whose key was destroyed; the run's log has them too
 <runs-dir>/<run>/exams/<n>/        one log for each exam; the run's own log names them all
 <runs-dir>/<run>/effects/reasked/  what `effect`, `bisect` and others asked again; the run's log names its head
@@ -95,12 +95,12 @@ class Run(NamedTuple):
 
     @property
     def reasked(self) -> Run:
-        """What was asked again, as a run whose log has it; the log need not exist."""
+        """What was asked again, as a run with a log of its own, which need not exist."""
         return Run(f"{self.id}/reasked", self.path / "effects" / "reasked")
 
     @property
     def past(self) -> Run:
-        """The run that this one continues, as far as its log is part of this one's; the log need not exist."""
+        """The run that this one continues, as far as its log is part of this run's log; it need not exist."""
         return Run(f"{self.id}/past", self.log_path / "past")
 
     def parts(self) -> list[Run]:

@@ -15,8 +15,9 @@ from mage_es.projections.fold import State
 
 
 def held_out_sample(setting: Setting, count: int | None) -> Sequence[str]:
-    """Return the ids of `count` held-out questions (None: all). A smaller selection is part of a larger one. Raises
-    `UsageError` for more than are held out, and `PrerequisiteError` if all of them are erased."""
+    """Return the ids of `count` held-out questions (None: all). A smaller selection is part of every larger one. Raises
+    `UsageError` for more than are held out, and `PrerequisiteError` if all of them are erased.
+    """
     held_out = ranked(setting.held_out, setting.config.seed, purpose="exam.questions")
     if not held_out:
         raise PrerequisiteError(

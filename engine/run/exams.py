@@ -1,9 +1,10 @@
-"""What logs say about exams: those of a run, or of a baseline, which is just an exam that is a separate run.
+"""What logs say about exams: those of a run, and those of baselines (a baseline is an exam that is a run of its own).
 
 Rules
-    - The run's log has an `exam.opened` for every exam, and an `exam.closed` with the result and the head of the exam's
-      own log once that is complete. So the run's head vouches for every answer of every exam.
-    - Exams are numbered from 1 without a gap, except where a repair cut some from the record (see `repair_that_cut`).
+    - The run's log has an `exam.opened` for every exam. Once the exam's own log is complete, the run's log also has an
+      `exam.closed` with the result and the head of that log. So the run's head vouches for every answer of every exam.
+    - Exams are numbered from 1. The numbers have no gap, unless a repair cut exams from the record (see
+      `repair_that_cut`).
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ _NEAR = 1e-12
 
 
 class ExamRecord(NamedTuple):
-    """What a run's log says about an exam: event `seq` opened it; `closed` is None until it is complete, `rejudged` is
-    None if only one scorer has scored it."""
+    """What a run's log says about an exam. Event `seq` opened it; `closed` is None until it is complete, and `rejudged`
+    is None if only one scorer has scored it.
+    """
 
     seq: int
     opened: v.ExamOpened
@@ -197,8 +199,8 @@ def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam
 
 
 def readable(run: Run, records: Iterable[ExamRecord]) -> Iterator[tuple[ExamRecord, dict[str, bool]]]:
-    """Yield exams with whether each answer was right, without exams whose log is missing or replaced, which `verify`
-    names, and without questions whose call failed."""
+    """Yield exams, with whether each answer was right. Left out are exams whose log is missing or replaced, which
+    `verify` names, and questions whose call failed."""
     for record in records:
         try:
             answers = read_exam(record.log(run), record).answered
@@ -208,8 +210,7 @@ def readable(run: Run, records: Iterable[ExamRecord]) -> Iterator[tuple[ExamReco
 
 
 def recalled_in(reader: LogReader, purposes: Collection[str] = ("exam",)) -> list[str]:
-    """Return the questions of a log that were answered by the nearest cases, once for each time; no model gets credit
-    for them."""
+    """Return the questions of a log that the nearest cases answered, once for each time; no model gets credit."""
     plans = (event for _, event in reader.events({v.QuestionPlanned: ("question_id", "purpose", "routing_arm")}))
     return [
         plan.question_id

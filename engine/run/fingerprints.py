@@ -22,7 +22,7 @@ from mage_es.events.vocabulary import ExamOpened, ExamRejudged, RunStarted
 _LAYERS = ("mage_es.engine", "mage_es.events", "mage_es.projections")
 """What a number can depend on; the command line only prints it."""
 _PASSED_OVER = {"node_modules", "cli"}
-"""Folders without such modules; a wing's commands are part of the command line."""
+"""Folders on which no number depends: a wing's commands are part of the command line."""
 _PROBED = 8
 """How many questions are used to probe a scorer."""
 

@@ -1,11 +1,13 @@
 """Continuing from what another run learned: its events and its questions, in a new run.
 
 Rules
-    - A run continues from a closed iteration of its parent, and its own iterations are numbered from there.
-    - It takes every event of the parent that changed what was learned (`taken_types`), from the parent's log, which is
-      hard-linked into its own (events/log/past.py). So nothing is copied, and the run can be replayed, verified and
-      backed up without the parent. Calls, prompts and verdicts on anchors are the parent's own, and not taken.
-    - With another model it drops what measured the parent's: bandits, gate and the record of recall start afresh.
+    - A run continues from a closed iteration of its parent. Its own iterations are numbered on from there.
+    - It takes every event of the parent that changed what was learned (`taken_types`). It finds them in the parent's
+      log, which is hard-linked into its own (events/log/past.py). So nothing is copied, and the run can be replayed,
+      verified and backed up without the parent. Calls, prompts and verdicts on anchors belong to the parent and are not
+      taken.
+    - With another model, it drops what measured the parent's model: bandits, the gate and the record of recall start
+      afresh.
     - It has the parent's questions besides its own. Each stays on the side where the parent had it (rules/splits.py).
 """
 
@@ -40,14 +42,14 @@ from mage_es.projections.questions import EVOLVING
 from mage_es.projections.snapshot_files import latest_snapshot
 
 OWN_ACCOUNTS = frozenset({"scores", "ledger", "traffic"})
-"""The projections that are a run's own accounts, not what it learned; they are not inherited."""
+"""Projections that account for a run but hold nothing that it learned. They are not inherited."""
 OF_THE_LEARNER = frozenset({"bandits", "benefit", "recall"})
 """The projections that measure the model that answered; a run with another model does not inherit them."""
 _MARK = v.IterationClosed.__struct_fields__
 
 
 def inheritance(reader: LogReader) -> v.RunInherited | None:
-    """Return what a run says about the one that it continues, None if it began with nothing."""
+    """Return what a run says about the run that it continues; None if it began with nothing."""
     return next(reader.of(v.RunInherited, since=1, until=2), None)
 
 
@@ -104,7 +106,7 @@ def past_of(event: v.RunInherited | None) -> Sides:
 
 
 class Parent(NamedTuple):
-    """A run to continue. For a merge, which has two parents, `drafts` are the events that the new run begins with."""
+    """A run to continue. A merge has two parents; then `drafts` are the events with which the new run begins."""
 
     reader: LogReader
     started: v.RunStarted
@@ -115,7 +117,7 @@ class Parent(NamedTuple):
 
     @property
     def past(self) -> tuple[LogReader, Past] | None:
-        """The parent's log and what the new run's takes from it; None for a merge, which takes it in `drafts`."""
+        """The parent's log, and what the new run's log takes from it; None for a merge, which has `drafts` instead."""
         if is_merged(self.event):
             return None
         takes = taken_types(not_inherited(self.event))

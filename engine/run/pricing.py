@@ -2,11 +2,12 @@
 
 Rules
     - An unknown price is never taken as zero.
-    - The user's own entry comes first, even before the next rule: a server on this machine may be a gateway that bills.
-      It holds for one endpoint: `base_url` as in the model's spec, without one for the provider's own.
+    - The user's own entry comes first, even before the next rule, because a server on this machine may be a gateway
+      that bills. An entry holds for one endpoint: the one with the same `base_url` as in the model's spec, or the
+      provider's own if the entry has none.
     - An embedded or recorded model, vLLM in this process, and a server on this machine or its private network are free.
       Any other server has a price only if the user gives one.
-    - An own entry needs a source and a date that is not in the future, so that a sum can be audited.
+    - The user's own entry needs a source and a date that is not in the future, so that a sum can be audited.
 """
 
 import datetime

@@ -1,7 +1,7 @@
 """The questions of a run: stored when it begins, and read from its own folder afterwards.
 
-Anything else that a benchmark has (a shop, a world to play in) is not in the folder. It is opened again at its source,
-and must not have changed.
+What else a benchmark has (a shop, a world to play in) is not in the folder. Each process opens it again at its source,
+where it must not have changed.
 """
 
 from collections import defaultdict

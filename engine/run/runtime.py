@@ -1,6 +1,6 @@
 """How a process works on a run: concurrency, retries, spending, and reporting its progress.
 
-None of it is recorded or changes a run's result: with one worker or sixty-four, the digests are the same.
+None of this is recorded, and none of it changes a run's result: one worker and sixty-four give the same digests.
 """
 
 from __future__ import annotations

@@ -1,19 +1,20 @@
 """The task type that a question counts as: its own, or that of its nearest neighbours among known questions.
 
 Rules
-    - If a benchmark has no types of its own, the guidance tier induces them from texts (recorded with the run): a
+    - If a benchmark has no types of its own, the guidance tier induces them from texts, and the run records them. A
       question gets the type whose nearest example and description together are nearest to it.
-    - A type that was derived from the gold answer may only label evolution questions; a held-out question, an anchor
-      and a user's own question are typed from their text alone.
-    - A type in a benchmark's own metadata may be used, and every report says so. A question whose metadata lacks it is
-      typed from its text.
+    - A type that was derived from the gold answer may only label evolution questions. A held-out question, an anchor
+      and a user's own question get their type from their text alone.
+    - A type in a benchmark's own metadata may be used, and every report says so. If a question's metadata has no type,
+      its text decides.
     - A type that a benchmark derives by a rule from the question's text alone may be used anywhere.
-    - Only texts and the types of evolution questions enter the typer; a known question of the same id never counts.
-    - A prediction depends only on its own text, not on the other texts in the same call, and ties go to the nearer
-      neighbour, then to the smaller id: similarities are exact integers.
+    - Only texts and the types of evolution questions enter the typer. A known question with the same id as the one to
+      be typed never counts.
+    - A prediction depends only on its own text, not on the other texts in the same call. Ties go to the nearer
+      neighbour, then to the smaller id: similarities are exact integers, so a tie is a tie everywhere.
 
-Nearness is the embedder's cosine, less a penalty for another shape: how many numbers, words and sentences a question
-has says more about its steps than its subject does.
+Nearness is the embedder's cosine, less a penalty for a different shape: the number of numbers, words and sentences in a
+question says more about its steps than its subject does.
 """
 
 import math

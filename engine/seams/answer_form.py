@@ -1,8 +1,8 @@
-r"""Reading the answer in the required form, which is what `Verdict.strict` compares.
+r"""Reading the answer in the required form, for the comparison in `Verdict.strict`.
 
-The first of these that the reply has: the benchmark's own marker, the last line that begins with `Answer:`, the last
-`\boxed{}`, the last line. `extraction.py` reads leniently, and may change; this decides figures that are compared with
-published ones, and must not.
+The first of these that the reply has is read: the benchmark's own marker, the last line that begins with `Answer:`, the
+last `\boxed{}`, the last line. `extraction.py` reads leniently, and may change. This module must not change: it decides
+figures that are compared with published ones.
 """
 
 import re

@@ -2,9 +2,9 @@
 
 Rules
     - `gold`, `solution` and `meta` are never shown to the learner.
-    - `solution` (the worked reference solution) is read for evolution questions only, even if others have one.
+    - `solution` (the worked reference solution) is read only for evolution questions, even if others have one.
     - `score` is a pure function of the question and the reply's text.
-    - A benchmark without test questions is divided by the run: near-duplicates go into one split together.
+    - If a benchmark has no test questions, the run makes a test split. Near-duplicates go into one split together.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """A question that was left out of every split because another one has nearly or exactly its text."""
+    """A question that is in no split because another question has the same, or nearly the same, text."""
 
     id: str
     of: str
@@ -125,7 +125,7 @@ def may_be_judged(benchmark: Benchmark, question: Question, verdict: Verdict) ->
 
 
 def scored(benchmark: Benchmark, question: Question, reply: str) -> Verdict:
-    """Return a benchmark's verdict on a reply: nothing that a model writes ends a run with an error.
+    """Return a benchmark's verdict on a reply. Nothing that a model writes can end a run with an error.
 
     A reply over `LONGEST_REPLY` characters is wrong. If the scorer raises, or returns something that is not a score,
     the verdict is undecided and `failed`; a judge sees the end of the reply. Raises `MageError`, such as
@@ -236,5 +236,6 @@ class Benchmark(Protocol):
         """Return all questions of an upstream split, in upstream order."""
 
     def score(self, question: Question, reply: str) -> Verdict:
-        """Judge a reply by rule: what cannot be read is wrong, or `undecided` if the rule cannot tell. Call it through
-        `scored`, which copes with its failures."""
+        """Judge a reply by rule. An answer that cannot be read is wrong, or `undecided` if the rule cannot tell. Call
+        it through `scored`, which copes with its failures.
+        """

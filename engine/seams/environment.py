@@ -1,10 +1,10 @@
 """The seam of a sequential environment (reset, observe, act, score), and of benchmarks whose questions are episodes.
 
 Rules
-    - One environment object is one episode of one task; it is deterministic: the same task and actions give the same
+    - One environment object is one episode of one task. It is deterministic: the same task and actions give the same
       observations, rewards and score, in any process. So an episode is kept as its actions and replayed.
-    - A reply that names no action is also a step (`step(None)`): its cost is up to the environment. It is counted, and
-      the share of such replies is part of every report.
+    - A reply that names no action is also a step (`step(None)`); the environment decides what it costs. Such replies
+      are counted, and every report has their share.
     - Nothing that an environment shows may reveal the reference solution.
 """
 
@@ -75,7 +75,7 @@ class Environment(Protocol):
 
 
 class TellsResult(Protocol):
-    """Additional members of an environment whose episodes have a result beyond their achievements."""
+    """Further members of an environment whose episodes have a result besides their achievements."""
 
     passing: float
     """The score from which an episode counts as correct."""
@@ -102,7 +102,7 @@ def is_sequential(benchmark: Benchmark) -> TypeGuard[SequentialBenchmark]:
 
 
 def action_in(environment: Environment, reply: str) -> str | None:
-    """Return the action that a reply names; None also if it is too long to be one, or makes `parse` fail."""
+    """Return the action that a reply names. None if it names none, is too long, or makes `parse` fail."""
     if len(reply) > LONGEST_REPLY:
         return None
     try:

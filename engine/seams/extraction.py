@@ -1,22 +1,22 @@
 r"""Finding the final answer in a reply, for every benchmark: what the reply says, its marks, its conclusion.
 
 Theory of operation
-    1. `said` keeps what addresses the reader. Reasoning blocks, a chat template's tokens and everything after them,
-    further questions that the model asks itself after its answer, and placeholders (`<number>`, `[your answer]`)
-       are dropped.
+    1. `said` keeps what addresses the reader. It drops reasoning blocks, a chat template's tokens and everything after
+       them, further questions that the model asks itself after its answer, and placeholders (`<number>`,
+       `[your answer]`).
     2. A mark is a place that says "here is the answer": `<answer>`, `Finish[...]`, `\boxed{}`, a line `Answer:` or
        `## Final answer`, "the answer is", a JSON key `answer`, and what a benchmark adds (`####`). No mark is stronger
        than another: the last one wins, because a correction comes after what it corrects. Of nested marks
        (`Answer: $\boxed{18}$`) the inner one begins later, and so wins as well.
-    3. A mark without content, one that is denied ("the answer is not"), supposed ("if the answer is") or only talks
-       about the answer ("the answer is correct") does not count.
+    3. A mark does not count if it has no content, is denied ("the answer is not") or supposed ("if the answer is"), or
+       only talks about the answer ("the answer is correct").
     4. A reader with a type (a number, an option) takes the last mark that it can read; a refusal ends the search.
        Text without a type takes the last mark as it is.
-    5. Without a mark the conclusion counts, which is the last line with a word that is not a mark; each type says what
-       it falls back on there (the last number, the best option).
+    5. Without a mark the conclusion counts: the last line with a word that is not a mark. Each type of reader says what
+       it takes from there (the last number, the best option).
 
-Every pattern is bounded or consumes what it has begun, so that the time is linear in the length of the reply; whatever
-is costly sees a bounded part of it.
+Every pattern is bounded or consumes what it has begun, so the time is linear in the length of the reply. Costly steps
+see only a bounded part of it.
 """
 
 import re
@@ -139,7 +139,7 @@ _WITH_MATH = (*AS_WRITTEN, ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\
 _LONGEST = 4000
 """How many characters of a mark's content are read."""
 _SEARCHED = 50_000
-"""Characters at the end of a text that are searched for marks (at its start for the first mark)."""
+"""How many characters at the end of a text are searched for marks (at its start for the first mark)."""
 _MOST_PAIRS = 1000
 _UNKNOWNS = ("X", "x", "N", "n", "?")
 _LONGEST_PLACEHOLDER = 120
@@ -349,7 +349,7 @@ def _after_label(text: str, label: re.Match[str]) -> str:
 
 
 def _block(text: str, start: int) -> str:
-    """Return the line at a place, or the first one after it, with its continuation lines."""
+    """Return the line at a place, or the first line after it, with its continuation lines."""
     lines = text[start : start + _LONGEST].lstrip().split("\n")
     taken, brackets, dollars = lines[:1], 0, 0
     for line in lines[1:]:

@@ -6,13 +6,13 @@ connection                         refused, reset, or closed in mid-reply       
 busy         408 409 425 429 529   too many requests, or the provider is overloaded  retried, fewer calls at once
 server       500 and above         the provider failed                               retried
 malformed                          the reply is not what the protocol says           retried
-no_room                            so long a reply does not fit the model's context  retried with a lower limit
+no_room                            no room in the context for so long a reply        retried with a lower limit
 rejected     400 422, other 4xx    the request itself is refused                     the call is lost
 too_long     413, or the words     the prompt does not fit the model's context       a memory is dropped, else lost
 denied       401 402 403           no call can succeed until the key is fixed        the run stops
 missing      404                   no such model or endpoint                         the run stops
 
-A reply that arrived whole is not a fault, whatever it says: one that is cut, a refusal or empty is recorded and counts
+A reply that arrived whole is not a fault, whatever it says. If it is cut, empty or a refusal, it is recorded and counts
 as a wrong answer. A status without a row of its own, such as 418, is `rejected` below 500. A lost call is on record and
 leaves its question without an answer; the run continues. How often and how long a call is retried, and when the
 provider counts as down, is decided in engine/models/retrying.py by the `RetryPolicy`.
@@ -49,7 +49,7 @@ _TOO_LONG = (
     "maximum number of tokens",  # Gemini
     "max_new_tokens",  # text-generation-inference
 )
-"""How providers say that a prompt does not fit; any other refusal is `rejected`."""
+"""The words in which providers say that a prompt does not fit. Any other refusal is `rejected`."""
 _KIND_OF_STATUS: Mapping[int, FaultKind] = {
     **dict.fromkeys((401, 402, 403), "denied"),
     404: "missing",

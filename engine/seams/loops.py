@@ -1,11 +1,11 @@
-"""Whether a reply that was cut at its limit had begun to repeat itself: the same line, sentence or pair of words to its
-end.
+"""Finds out whether a reply that was cut at its limit had begun to repeat itself: the same line, sentence or pair of
+words, up to its end.
 
 Greedy decoding that has said the same thing a few times says it forever, so a longer limit only buys more of the same.
-A loop is an ending that is periodic in its words and signs: one stretch, at least four times, word for word. What
-merely resembles it has another word each time: the rows of a table, the items of an enumeration. Numbers that only
-count (`17.`, `Step 18:`) are left out. A matrix of zeros or a sum of ones may be intended: it counts as a loop only if
-it is very long. An ending of nothing but blanks, which a reply held to a form may fall into, is a loop as well.
+A loop is an ending that is periodic in its words and signs: one stretch, at least four times, word for word. The
+rows of a table or the items of an enumeration only resemble a loop: each has another word. Numbers that only count
+(`17.`, `Step 18:`) are left out. A matrix of zeros or a sum of ones may be intended, so it counts as a loop only if it
+is very long. An ending of nothing but blanks is a loop as well; a reply that is held to a form may fall into one.
 """
 
 import re
@@ -18,13 +18,13 @@ _TOKEN = re.compile(r"\w{1,16}|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2}|\d{3}|[^\w,;:.|&\\()\[\]{}+*\"'-]")
 _TIMES = 4
 _LEAST, _LEAST_BARE = 200, 2_400
-"""The least number of characters in a loop, without blanks unless there is nothing else."""
+"""The least number of characters in a loop. Blanks count only if there is nothing else."""
 _BARE = 3
 """A stretch with fewer distinct letters and digits than this, and only the signs of lists, tables and sums, is bare."""
 
 
 def is_looping(text: str) -> bool:
-    """Return whether a text ends in a loop; in time linear in the part that is read."""
+    """Return whether a text ends in a loop. The time is linear in the part that is read."""
     if len(text) - len(text.rstrip()) >= _LEAST:
         return True
     # The last token may be cut.

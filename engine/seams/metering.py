@@ -1,9 +1,9 @@
 """Accounting for an embedder whose calls cost something: it reports every attempt to a meter.
 
 Rules
-    - The embedder itself reports each attempt before it makes the next: only it knows how many calls its texts take.
-    - Attempts made before a run has a log (while the embedder is opened) are kept, and recorded as soon as there is
-      one.
+    - The embedder itself reports each attempt before it makes the next, because only it knows how many calls its texts
+      take.
+    - Attempts made before the run has a log (while the embedder is opened) are kept, and recorded once there is one.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ class SpendingGuard(Protocol):
     """Decides before an attempt whether the budget allows it, and afterwards books what it cost."""
 
     async def room(self, model: str, request: Request) -> bool:
-        """Wait while a call has to wait for calls in flight to fit the budget; return whether that took any time."""
+        """Wait while calls in flight leave too little of the budget for a call; return whether that took any time."""
 
     def holding(
         self, model: str, request: Request, *, in_batch: bool = False
@@ -74,7 +74,7 @@ class Meter:
         return tuple(self._kept)
 
     def holding(self, request: Request) -> AbstractContextManager[Callable[[Completion], None]]:
-        """Return the block to make an attempt in; see `SpendingGuard.holding`."""
+        """Return the context in which to make an attempt; see `SpendingGuard.holding`."""
         return self._spending.holding(self._name, request) if self._spending else nullcontext(lambda completion: None)
 
     def charge(self, spending: SpendingGuard) -> None:

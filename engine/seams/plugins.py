@@ -11,24 +11,26 @@
     mage_es.search         a function of a `SearchSpec` that returns a `Search`; its name is the provider's
     mage_es.methods        a function of the `RunView` of a run that returns a `Method`
     mage_es.baselines      a `Baseline` (engine/study/baselines/table.py)
-    mage_es.telemetry      `otel`, a function that returns what sends telemetry (engine/run/telemetry.py)
+    mage_es.telemetry      `otel`, a function that returns the sender of telemetry (engine/run/telemetry.py)
     mage_es.commands       a sequence of `CommandEntry`s (cli/entries.py); its name is the wing's
     mage_es.checks         a function of (`Run`, `LogReader`) that yields the `Check`s (engine/seams/check.py) of what a
                            wing or package records: `verify` has them too
     mage_es.verbs          a function of a wing that others need, such as `verify`
 
-An entry point may also name a table of such things, in which each has the name of its entry point.
+An entry point may also name a table, in which each such thing has the name of its entry point.
 
 Rules
     - The wings of this package (engine/README.md) are found the same way.
     - No part of a plugin is imported before it is asked for by name.
     - A run stores a benchmark's questions when it begins, and later sessions take them from there. A benchmark that is
-      a function is opened again by each, since it may have more than questions; one with `reopen` is not.
+      a function is nevertheless opened again by each session, because it may have more than questions. A benchmark with
+      `reopen` is not.
     - Our own parts cannot be replaced: their names take precedence.
-    - What the rules must know about a kind of benchmark is an attribute of it (`Traits` in engine/seams/benchmark.py).
-    - An embedder whose calls cost something has a `meter` too (engine/seams/metering.py); any other costs nothing. A
-      `Server` of vectors gets one.
-    - A model or an embedder with an attribute `OPTIONS` takes only these; without it, it checks its own.
+    - If the rules must know something about a kind of benchmark, it is an attribute of the benchmark (`Traits` in
+      engine/seams/benchmark.py).
+    - An embedder whose calls cost something also has a `meter` (engine/seams/metering.py); one without a meter costs
+      nothing. A `Server` of vectors gets a meter automatically.
+    - A model or an embedder with an attribute `OPTIONS` takes only those options. Without it, it checks its own.
     - A model may derive from `Preflight` (engine/seams/model.py), to say before a run whether it can be asked.
 """
 

@@ -1,13 +1,12 @@
 """Typed replies: the JSON value in what a model wrote, however wrapped, as the requested type.
 
 Rules
-    - Thinking is not part of a reply, whether or not it is closed.
-    - If several values fit the last counts, as with answers: a model may draft before it decides. A value with
+    - Thinking is never part of a reply, even if its block was not closed.
+    - If several values fit, the last one counts, as with answers: a model may draft before it decides. A value that has
       none of a form's fields does not fit it.
     - A reply that the model itself ended is repaired: quotes, commas, Python's literals, brackets missing at the very
-      end. A truncated one is not: half a list would pass for all of it. In a truncated reply only complete values
-      count.
-    - A tool call, in any model family's form, is read as its arguments.
+      end. A truncated reply is not, because half a list would pass for all of it: only its complete values count.
+    - A tool call, in the form of any model family, is read as its arguments.
 """
 
 import json

@@ -2,8 +2,8 @@
 
 Rules
     - What a search returned is recorded, so that a replay, a resumed run and `show` need no search.
-    - A lookup that fails, whatever it raises, finds nothing and says why: no server's reply stops a run.
-    - Ties are broken by title: the same corpus and query give the same pages in the same order.
+    - A lookup that fails, for whatever reason, finds nothing and says why: no reply of a server can stop a run.
+    - Titles break ties: the same corpus and query give the same pages in the same order.
 """
 
 import re

@@ -3,7 +3,7 @@
 
 Rules
     - A spec is recorded with the run and with every call, so it never holds a key: keys come from the environment.
-    - An unknown option, a repeated one or an impossible value is an error, and never ignored.
+    - An unknown option, a repeated one and an impossible value are errors. They are never ignored.
 """
 
 import math

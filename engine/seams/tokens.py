@@ -1,9 +1,9 @@
 """An upper estimate of a prompt's tokens from its text alone.
 
-The estimate is meant to be too high rather than too low, whichever tokenizer the model has: a token for every four
-letters of a word, every digit, every mark and every line break, one less than its bytes for a character of another
-script, and an eighth of all that on top. Against the tokenizers of GPT-4 and GPT-4o this gave 1.1 to 2.3 times the
-tokens of the benchmarks' English texts, and up to 1.1 times those of the longest German words.
+The estimate should be too high rather than too low, whichever tokenizer the model has. It counts one token for every
+four letters of a word, every digit, every mark and every line break. A character of another script counts as one token
+less than it has bytes. An eighth of the sum is added. With the tokenizers of GPT-4 and GPT-4o, the estimate was 1.1 to
+2.3 times the tokens of the benchmarks' English texts, and up to 1.1 times those of the longest German words.
 """
 
 import re

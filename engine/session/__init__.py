@@ -12,13 +12,13 @@ resuming        reopening a run
 evolving        EVOLVE's calls
 
 course_choice   which course answers a planned question
-catching_up     a course, led through what the log already has
+catching_up     leads a course through what the log already has
 following       many courses at once
 effects         what a course's moves do
 episodes        the course of an episode
 judge           the course of a verdict
 streak          verdicts in order; a scorer that keeps failing stops the run
 call            one call, its failures and outcome; a typed reply and its repair
-queueing        the seam of a queue, whose calls go to the provider as one batch
-in_flight       how many calls a killed process leaves behind, and how busy the slots were
+queueing        the seam of a queue that sends its calls to the provider as one batch
+in_flight       how many calls a killed process had in flight, and how busy the slots were
 """

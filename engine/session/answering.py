@@ -25,7 +25,7 @@ from mage_es.projections.progress import trial_of
 
 
 class Answering:
-    """The execution tier at work on the planned questions of one session, at most `workers` at once."""
+    """Lets the execution tier answer the planned questions of one session, at most `workers` at once."""
 
     def __init__(self, recorder: Recorder, reporter: Reporter, clients: Clients, world: World, *, workers: int) -> None:
         self._recorder, self._reporter, self._clients = recorder, reporter, clients
@@ -50,8 +50,7 @@ class Answering:
             self._recorder.do(PlanAnswers(iteration=iteration, phase=phase, asked=asked, frozen=frozen))
 
     async def answer(self, world: World, iteration: int, phase: Phase, names: Collection[str] | None = None) -> None:
-        """Follow the course of every planned question (among those named) that is not settled, from its first
-        unrecorded move."""
+        """Follow the course of each named question that is planned and not settled, from its first unrecorded move."""
         progress = self._recorder.state.progress
         plans = [
             each

@@ -42,8 +42,9 @@ def store_questions(run: Run, log: Log, world: World) -> OpenRun:
 
 
 def begin_at_once(run: Run, log: Log, world: World, parent: Parent, *, is_all: bool = False) -> State:
-    """Record the beginning of a run that needs no calls to be usable, all of it or nothing, and return the state. If
-    the run has no more than that (`is_all`), also finish it."""
+    """Record the beginning of a run that needs no calls to be usable, either completely or not at all, and return the
+    state. If the run has no more than a beginning (`is_all`), also finish it.
+    """
     state, drafts = fold(LogReader(run.log_path)), list[Draft]()
     for command in _at_once(run, log, world._replace(parent=parent), state, is_all=is_all):
         decided = decide(world.setting, state, command)

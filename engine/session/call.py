@@ -1,15 +1,15 @@
 """One call through its client, typed or not: failures are recorded, an unreadable reply is repaired a few times.
 
 Rules
-    - A failed attempt is recorded before the next one is made. The outcome (the reply, or the last failure) is left to
-      the caller of `make_call`, which commits it together with what follows from it.
-    - A typed reply in the wrong form is recorded as `reply.rejected`; the model is shown the problem and asked again,
-      at most `MOST_REPAIRS` times. After that, or if a call failed permanently, the caller gets None: an iteration
-      continues without it.
-    - A typed reply that was cut at its limit is asked for once more with a higher one; if it is cut again it is given
-      up, and one that repeats itself is given up at once.
-    - A recorded call is never made again, repairs included: each attempt's prompt follows from the replies before it.
-      That holds even if this program would now word it differently.
+    - A failed attempt is recorded before the next one is made. `make_call` returns the outcome (the reply, or the last
+      failure) to its caller, which commits it together with what follows from it.
+    - A typed reply in the wrong form is recorded as `reply.rejected`. The model is shown the problem and asked again,
+      at most `MOST_REPAIRS` times. If that fails too, or a call failed permanently, the caller gets None, and the
+      iteration continues without a reply.
+    - If a typed reply was cut at its limit, the model is asked once more with a higher limit. If the new reply is cut
+      as well, it is given up. A reply that repeats itself is given up at once.
+    - A recorded call is never made again, and neither is a recorded repair: each attempt's prompt follows from the
+      replies before it. This holds even if this version of the program would word a prompt differently.
     - Texts of models and data sets enter a prompt only inside JSON strings, where they cannot close a fence.
 """
 
@@ -34,7 +34,7 @@ from mage_es.events.vocabulary import BriefCut, CallFailed, Draft, ModelCalled, 
 from mage_es.projections.fold import State
 
 MOST_REPAIRS = 2
-"""Most attempts after the first; each is shown what was wrong with the one before."""
+"""How many attempts may follow the first. Each is shown what was wrong with the attempt before."""
 _SHOWN = 1500
 """How many characters of a rejected reply the next attempt shows."""
 
@@ -43,7 +43,8 @@ RecordCommand = Callable[[Command], object]
 
 
 class TypedCall(NamedTuple):
-    """Which agent asks what about which subject, and what was cut from it. `template` is recorded as the purpose.
+    """Which agent asks what about which subject, and what was cut from the brief. `template` is recorded as the
+    purpose.
 
     [appendix, call audit]
     """
@@ -117,7 +118,7 @@ async def recorded_typed(
     make: Callable[[Call, Ask], Awaitable[None]],
     heard: Callable[[Ask, ModelCalled], None] = lambda move, called: None,
 ) -> tuple[Reply | None, str]:
-    """Return the typed reply that a state has on record, and its fact id; `make` is asked for each call it lacks, and
+    """Return the typed reply that a state has on record, and its fact id; `make` makes each call that is missing, and
     `heard` gets each reply."""
     iteration, phase, agent, template, about, brief, _, tier = typed_call
     request = typed_request(template, brief, reply, templates)
@@ -177,7 +178,7 @@ def typed_request(
 
 
 def repair_prompt(text: str, problem: str) -> str:
-    """Return the text that the next attempt's prompt ends with: the problem, and the beginning of the reply."""
+    """Return the text at the end of the next attempt's prompt: the problem, and the beginning of the reply."""
     # Both come from a model, so they are data in a JSON string: a reply could otherwise close the fence and give
     # instructions.
     told = inert_json(msgspec.json.encode({"problem": problem, "rejected_reply": text[:_SHOWN]}, enc_hook=str).decode())

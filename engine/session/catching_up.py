@@ -35,7 +35,7 @@ def replay_course(
     causation: int,
     has_judge: bool,
 ) -> tuple[PendingCourse, Move | Finish]:
-    """Return a course, with its verdict, advanced through its recorded facts; and its first move."""
+    """Return a course, with its verdict, after it was led through its recorded facts; and its first move."""
     question = world.questions[planned.question_id]
     course = judged(
         course,

@@ -14,8 +14,7 @@ from mage_es.projections.fold import State
 def bare_plan(
     question_id: str, *, arm: str, template: str, task_type: str = "", purpose: Purpose = "exam", iteration: int = -1
 ) -> QuestionPlanned:
-    """Return the plan of a question that shows nothing learned, with nothing drawn at random; its prompt is not known
-    yet."""
+    """Return a question's plan that shows nothing learned and draws nothing at random; its prompt is not known yet."""
     return QuestionPlanned(
         iteration=iteration,
         purpose=purpose,
@@ -55,11 +54,11 @@ def playing(world: World, state: State, benchmark: SequentialBenchmark) -> Episo
 
 
 def is_rivals(state: State, planned: QuestionPlanned) -> bool:
-    """Return whether a plan belongs to a baseline or a method, whose name stands in place of the routing arm."""
+    """Return whether a plan belongs to a baseline or a method, whose name it has instead of a routing arm."""
     return state.progress.baseline is not None or planned.routing_arm not in (RECALL, *ROUTING_ARMS)
 
 
 def is_learned(state: State) -> bool:
-    """Return whether a state is that of a method's run."""
+    """Return whether a state belongs to a method's run."""
     begun = state.progress.baseline
     return begun is not None and bool(begun.learned)

@@ -22,7 +22,7 @@ SIMILAR = 5
 
 
 class Effects:
-    """The effects of one session. `clients` has the tiers that a course may call; `record` is for failed attempts."""
+    """The effects of one session. `clients` has the tiers that a course may call; `record` takes failed attempts."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Effects:
     async def perform(
         self, phase: v.Phase, planned: v.QuestionPlanned, move: Move, causation: int
     ) -> Sequence[v.Draft]:
-        """Make a move and return its facts as drafts; the first is the one that the course is sent.
+        """Make a move and return its facts as drafts; the course is sent the first.
 
         A call that failed permanently gives a `CallFailed`, which ends its course. If the prompt did not fit the
         model's context and something can be left out of it, the first fact is a `BundleTrimmed`, and the course asks

@@ -1,11 +1,12 @@
 """Episodes as courses: ask for an action, play it, record the outcome, until the environment or the limit ends it.
 
 Rules
-    - The environment is simulated inside the course. A resumed run, and `show`, replay the recorded actions; if the
-      environment then answers differently, it has changed, and that is an error.
-    - Every step retrieves again, by the task's statement and the current observation, from the plan's state.
-    - A memory that had to be dropped because a step's prompt was too long stays dropped in later steps.
-    - A reply without an action is also a step; it is recorded as such and counted.
+    - The environment is simulated inside the course. A resumed run and `show` replay the recorded actions. If the
+      environment then answers differently, it has changed, which is an error.
+    - Every step retrieves again, with the task's statement and the current observation as the query, from the state on
+      which the plan was made.
+    - If a memory had to be dropped because a step's prompt was too long, later steps leave it out as well.
+    - A reply without an action also counts as a step, and is recorded as one without an action.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ def episode_of(
 ) -> Course:
     """Return the course of a planned episode. With a donor, the graph is queried for the donor's task instead.
 
-    `mode` is another of the benchmark's ways to show an episode, "" for the default; `solved` are earlier episodes,
-    which every step shows.
+    `mode` selects one of the benchmark's ways to show an episode, "" the default; `solved` are earlier episodes, which
+    every step shows.
     """
     # The donor's task is never played, so its first observation serves every step.
     instead = None if donor is None else context.benchmark.environment(donor.question).reset()
@@ -134,7 +135,7 @@ def _remembered(observation: Observation, action: str | None, reply: str) -> str
 
 
 def _with_reasoning(history: list[str], reasoning: str) -> list[str]:
-    """Return the history with only its last step's reasoning, which keeps prompts short."""
+    """Return the history with the reasoning of its last step only, which keeps prompts short."""
     return [*history[:-1], f"{history[-1]}\nReasoning: {reasoning}"] if reasoning else history
 
 

@@ -1,11 +1,11 @@
 """Following many courses at once, and recording each of their moves.
 
 Rules
-    - The fact of a move is durable before its course makes the next one; a verdict is durable together with the last
-      reply, or after it if a scorer in its own process gives it (`Grade`). Only an episode's step, which follows from
-      the reply before it, may wait for the next commit.
-    - The order in which courses start, and how many run at once, changes the order of records and nothing else.
-    - Moves that complete during a commit share the next one (group commit).
+    - The fact of a move is durable before its course makes the next one. A verdict is durable together with the last
+      reply, or after it if its scorer runs in a process of its own (`Grade`). The one exception is an episode's step:
+      it follows from the reply before it, so it may wait for the next commit.
+    - The order in which courses start, and how many run at once, changes only the order of records.
+    - Moves that are completed during a commit share the next commit (group commit).
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class CompletedMove(NamedTuple):
 
 
 Perform = Callable[[PendingCourse, Move], Awaitable[Sequence[Draft]]]
-"""Makes a move and returns its facts, not yet recorded; the first is the one that the course is sent."""
+"""Makes a move and returns its facts, which are not recorded yet; the course is sent the first."""
 RecordMoves = Callable[[Sequence[CompletedMove]], None]
 
 
@@ -154,7 +154,7 @@ async def answer_all(
 
 
 def _completed(done: asyncio.Queue[CompletedMove | None]) -> list[CompletedMove]:
-    """Return the moves in the queue; the end mark stays there for the recorder."""
+    """Return the moves in the queue, but leave the end mark there for the recorder."""
     batch: list[CompletedMove] = []
     while not done.empty():
         item = done.get_nowait()

@@ -18,7 +18,7 @@ MOST_UNREADABLE = 3
 
 
 class Guided(Protocol):
-    """What the commands of the phases are made from. A session asks for guidance; an audit reads it from the log."""
+    """Where the phases get guidance for their commands: a session asks for it, an audit reads it from the log."""
 
     @property
     def world(self) -> World: ...
@@ -33,7 +33,7 @@ class Guided(Protocol):
 
 
 class Guidance:
-    """The guidance tier as one session asks it; `templates` are those that the run began with."""
+    """The guidance tier of one session; `templates` are those with which the run began."""
 
     def __init__(self, recorder: Recorder, reporter: Reporter, clients: Clients, templates: Templates) -> None:
         self._recorder, self._reporter, self._clients, self._templates = recorder, reporter, clients, templates

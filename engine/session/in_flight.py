@@ -1,8 +1,8 @@
 """Calls in flight: how many were pending when a process ended, so that a resumed run can report what it repeats.
 
 Rules
-    - The number only appears in a message. Which calls are made again is decided by the log alone.
-    - It is written twice per call without a sync. A killed process leaves the true number behind. After a power loss,
+    - The number only appears in a message. The log alone decides which calls are made again.
+    - It is written twice per call, without a sync. A killed process leaves the true number behind. After a power loss,
       or in a copy of a run, the boot id differs or the file is missing, and the number is reported as unknown.
 """
 
@@ -28,7 +28,7 @@ class CallsInFlight:
     """The calls of this process that have started and are not recorded yet, counted in a file."""
 
     def __init__(self, path: Path, *, is_first: bool = False) -> None:
-        """`is_first`: no call of the run is recorded, so that there may be no file yet."""
+        """`is_first`: no call of the run is recorded, so there may be no file yet."""
         self._path, self._boot, self._is_first = path, LocalFileSystem().boot_id(), is_first
         self._file: int | None = None
         self._calls: Counter[str] = Counter()
@@ -74,7 +74,7 @@ class CallsInFlight:
 
 
 class BusySlots:
-    """How long all slots were in use, out of the seconds in which questions were answered."""
+    """For how many of the seconds in which questions were answered all slots were in use."""
 
     def __init__(self, number: int, clock: Clock = SYSTEM_CLOCK) -> None:
         self.number, self._clock = number, clock

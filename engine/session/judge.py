@@ -1,17 +1,19 @@
 """The judge: a model that is asked about an answer if the benchmark's own rule cannot decide it.
 
 Rules
-    - The rule comes first. What it finds right is final; what it leaves undecided goes to the judge, as does a near
-      miss, or anything that it finds wrong if the benchmark says that this question is cross-checked.
-    - The judge sees the question, the expected and the given answer, as data inside JSON strings, and nothing else.
-    - A reply cut at its limit is wrong, whatever it says so far, and no judge is asked: the model had not settled on an
-      answer.
-    - A reply without a score in [0, 1] and a reason (in the strict form: without yes or no) is rejected, and the judge
-      is asked again at most twice. Without a usable reply, or a judge, or if the judge refuses permanently, the rule's
-      verdict is final; an undecided answer then stays undecided.
-    - A scorer that runs in a process of its own is asked by a move, for which no other course waits.
-    - A judge's calls are moves of the question's course: durable before anything follows from them, found again by a
-      resumed run, and counted in a tier of their own. A judge is not guidance, so an exam may have one.
+    - The benchmark's rule comes first. If it finds an answer right, that is final. If it leaves the answer undecided or
+      calls it a near miss, the judge is asked. The judge is also asked about an answer that the rule finds wrong if the
+      benchmark says that the question is cross-checked.
+    - The judge sees only the question, the expected answer and the given answer, all as data inside JSON strings.
+    - A reply that was cut at its limit is wrong, whatever it says so far: the model had not settled on an answer. No
+      judge is asked.
+    - If the judge's reply has no score in [0, 1] or no reason (in the strict form: no yes or no), it is rejected, and
+      the judge is asked again at most twice. If there is no usable reply or no judge, or the judge refuses permanently,
+      the rule's verdict is final; an undecided answer then remains undecided.
+    - A scorer in a process of its own is asked by a move, and no other course waits for it.
+    - A judge's calls are moves of the question's course: they are durable before anything follows from them, a resumed
+      run finds them again, and they are counted in a tier of their own. A judge is not guidance, so an exam may have
+      one.
 """
 
 from collections.abc import Generator, Mapping
@@ -61,8 +63,8 @@ def judged(
 ) -> Course:
     """Follow a course to its end and add the verdict of the rule or the judge.
 
-    An episode brings its own verdict, the environment's score; that is final. A rule that `is_apart`, in its own
-    process, is asked by a move.
+    An episode has its own verdict, the environment's score, which is final. A rule that `is_apart` (in a process of its
+    own) is asked by a move.
 
     [agents, Critic] The rule comes first. A judge, a separate tier in every ledger, decides what the rule leaves open
     and, in a cross-checked benchmark, what the rule calls wrong.
@@ -83,7 +85,7 @@ def judged(
 def opinion(
     question: Question, ruled: Verdict, template: str, templates: Templates = MappingProxyType({})
 ) -> Generator[Ask, Fact, Verdict | None]:
-    """Ask the judge about an answer and return its verdict, None if no reply could be used."""
+    """Ask the judge about an answer and return its verdict, or None if no reply could be used."""
     # Not the learner's reasoning, which could argue for its answer.
     brief = JudgeBrief(question=question.question, expected=question.gold, answer=ruled.answer)
     form = _REPLIES[template]

@@ -1,6 +1,6 @@
-"""The seam of a queue: calls of one tier that wait for one another, to go to their provider as one batch.
+"""The seam of a queue: calls of one tier wait for one another, and go to their provider as one batch.
 
-A queue is made by what the entry point `batch_queue` of `mage_es.verbs` names (engine/providers/batches.py).
+The entry point `batch_queue` of `mage_es.verbs` names the function that makes a queue (engine/providers/batches.py).
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ Caller = tuple[str, str]
 
 
 class CallQueue(Protocol):
-    """Calls of one tier; those of a caller that was not announced are made directly."""
+    """Calls of one tier. If a caller was not announced, its calls are made directly."""
 
     name: str
 
@@ -28,7 +28,7 @@ class CallQueue(Protocol):
     def add_callers(self, callers: Iterable[Caller]) -> None: ...
 
     def remove_caller(self, caller: Caller) -> None:
-        """Sign a caller off: nothing waits for it any more."""
+        """Sign a caller off: the queue no longer waits for it."""
 
     def cancel(self, reason: Interrupted) -> None:
         """Stop waiting: every call that waits raises the first reason given."""

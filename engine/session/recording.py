@@ -16,7 +16,7 @@ from mage_es.projections.fold import State
 
 
 class Recorder:
-    """The log of one session, and the state that follows it. `listeners` get each event that is new to the state."""
+    """The log of one session, and the state folded from it. `listeners` get each event that is new to the state."""
 
     def __init__(self, setting: Setting, log: Log, state: State) -> None:
         self._setting, self._log, self.state = setting, log, state
@@ -50,12 +50,13 @@ class Recorder:
         return appended
 
     def cause_of(self, phase: Phase, question_id: str) -> int:
-        """Return the sequence number of a question's plan, which calls and verdicts name as their cause; 0 if it has
-        none."""
+        """Return the sequence number of a question's plan, or 0 without a plan. Calls and verdicts name it as their
+        cause.
+        """
         return self._plan_seq.get((phase, question_id), 0)
 
     def remember_plans(self, records: Iterable[Record]) -> None:
-        """Take over the plans that an earlier process recorded: they are causes of what is recorded next."""
+        """Take over the plans that an earlier process recorded, because new records name them as their causes."""
         for record in records:
             self._remember_plan(record.phase, record.event, record.seq)
 

@@ -1,9 +1,8 @@
 """A session: one process at work on one run.
 
 Theory of operation
-    One process writes a run at a time: the log's lock sees to that. It holds the run's log, the state folded from the
-    log, and clients for the models. Everything that has an effect happens here; everything that is decided, in
-    `decide`.
+    The log's lock ensures that only one process at a time writes a run. That process holds the run's log, the state
+    folded from the log, and clients for the models. All effects happen here; all decisions are made in `decide`.
 
     A fact is born in three steps. An effect returns a plain value (a reply, a fault, a tool's result). `decide` turns
     it into events, which carry results and not instructions. `Recorder.commit` appends the events to the log, and
@@ -19,12 +18,12 @@ Theory of operation
 
     Resuming is therefore no special case. `recorded_fact` looks each move up in the log before it is made: a call by
     tier, purpose, subject, attempt and request hash. `catch_up` runs the course through everything that it finds, and
-    real work begins with the first move without a fact. Iterations that are closed are not looked at again.
+    real work begins with the first move without a fact. Closed iterations are not looked at again.
 
     Calls of guidance and judge may go to the provider in batches. They wait in a `CallQueue` until every caller that
-    was announced has asked; the batch's id is recorded before anything waits for it, so a resumed run collects the same
-    batch. Calls in flight when a process dies have no fact and are made again: that is all a crash can cost. Their
-    number is kept in a file beside the log (`CallsInFlight`), for the message only.
+    was announced has asked. The batch's id is recorded before anything waits for it, so a resumed run collects the same
+    batch. Calls in flight when a process dies have no fact and are made again: a crash can cost no more than that.
+    Their number is kept in a file beside the log (`CallsInFlight`), only for a message.
 
 What cannot happen
     - A recorded call is made a second time, or a durable reply is lost.
@@ -98,7 +97,7 @@ class Session:
 
     @property
     def last_plan(self) -> IterationPlanned | None:
-        """The plan of the current iteration, or of the last one, whose briefs the next one builds on."""
+        """The plan of the current iteration, or else of the last one: the next plan builds on its briefs."""
         return self._recorder.last_plan
 
     @property

@@ -1,10 +1,10 @@
-"""Verdicts in the order in which they are recorded: a scorer that fails several times in a row stops the run.
+"""Records verdicts in order, and stops the run if a scorer fails several times in a row.
 
 Rules
-    - An answer on which the scorer failed waits for the next one. Once that is decided, or the phase is over, it is
-      recorded as undecided, which is final. Several in a row stop the run, and none of them is recorded: a resumed run
-      scores their recorded replies again.
-    - Whatever was in flight then is finished, and recorded if it is decided.
+    - If the scorer fails on an answer, its verdict waits for the next answer. Once that one is decided, or the phase is
+      over, the first is recorded as undecided, which is final. After several failures in a row the run stops, and none
+      of them is recorded: a resumed run scores their recorded replies again.
+    - What was in flight at that moment is finished, and recorded if it is decided.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ MOST_FAILED = 3
 
 
 class Streak:
-    """The scorer's failures of one session; `problem` says why it must stop, "" if it need not."""
+    """The scorer's failures in one session. `problem` says why the session must stop, "" if it need not."""
 
     def __init__(self) -> None:
         self.problem = ""
@@ -26,7 +26,7 @@ class Streak:
         self._waiting: list[Draft] = []
 
     def settled(self, finish: Finish | None, drafts: Sequence[Draft]) -> Sequence[Draft]:
-        """Return what to record now for an answer that `drafts` settle."""
+        """Return what to record now, given an answer and the `drafts` that settle it."""
         verdict = finish.verdict if finish else None
         if verdict is None:
             return drafts
@@ -42,7 +42,7 @@ class Streak:
         return ()
 
     def rest(self) -> Sequence[Draft]:
-        """Return the answers that still wait, which no later score can change."""
+        """Return the answers that still wait; no later score can change them."""
         waiting, self._waiting = self._waiting, []
         return waiting
 

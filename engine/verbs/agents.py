@@ -11,7 +11,7 @@ from mage_es.events.log import LogReader
 
 
 class MissingGuidance(msgspec.Struct, frozen=True, kw_only=True):
-    """How many requests the guidance tier got, and how many it never fulfilled.
+    """How many requests the guidance tier received, and how many it never fulfilled.
 
     `unreadable`: no reply had the requested form. `failed`: a call failed permanently, counted by kind of fault.
     """

@@ -28,7 +28,7 @@ class RoleRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DataReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run would divide a benchmark: sizes, what is left out, copies that go into one split together.
+    """How a run would divide a benchmark: the sizes, what is left out, and copies that go into one split together.
 
     `columns` are those of own tasks, one for each role.
     """
@@ -42,7 +42,7 @@ class DataReport(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[Repeat, ...]
     groups: tuple[tuple[str, ...], ...]
     leaks: tuple[str, ...]
-    """What gives the answers away besides the text, as `verify` would report for a run."""
+    """What gives answers away apart from the text, as `verify` would report it for a run."""
     said: tuple[str, ...]
 
 
@@ -75,7 +75,7 @@ def check(config: Config, world: World) -> DataReport:
 
 
 def _of_one_form(world: World) -> Iterator[str]:
-    """Yield how many held-out own tasks differ from one to learn from in numbers and names alone."""
+    """Yield how many held-out tasks of the user's own differ from a task to learn from only in numbers and names."""
     # No copies: another number asks another question, and where all tasks have one form, none could be held out.
     if not column_roles_of(world.benchmark):
         return

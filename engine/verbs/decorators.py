@@ -1,9 +1,10 @@
 """Decorators of verbs: `evolve` returns what `await aevolve` gives.
 
 Rules
-    - The async form of a verb that calls models works in the caller's loop, and so do the models: a client made there
-      stays there. Computation between calls blocks that loop.
-    - The sync form works anywhere. If a loop is already running, as in a notebook cell, it works in a separate thread.
+    - The async form of a verb that calls models works in the caller's loop. So do the models: a client that was made in
+      a loop stays there. Computation between calls blocks that loop.
+    - The sync form works anywhere. If a loop is already running, as in a notebook cell, the verb runs in a thread of
+      its own.
 """
 
 import asyncio
@@ -52,7 +53,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def typed(verb: F) -> F:
-    """Return a verb that raises `UsageError` for an argument that its signature lacks, or whose type differs. Only
+    """Return a verb that raises `UsageError` for an argument that its signature lacks, or that has another type. Only
     plain types, fixed words and pairs are checked; a protocol, a function or a list is checked where it is used."""
     signature = inspect.signature(verb)
     hints = functools.cache(lambda: get_type_hints(verb))  # once, and only when the module is complete

@@ -1,13 +1,14 @@
 """The verb `exam`: test a run's frozen state on questions that it never saw.
 
 Rules
-    - The run's log records that the exam was taken and how it ended. Nothing else in it changes: the bandits are frozen
-      (best arm by posterior mean), and nothing is learned.
+    - The run's log records that the exam was taken and how it ended. Nothing else in it changes: nothing is learned,
+      and the bandits are frozen (rules/bandits.py).
     - One budget covers all sessions of an exam.
     - Exams of one run that are requested at the same time, by any process, are taken one after another.
-    - A sample of the held-out questions is part of every larger one: they have one order, by the seed and their ids.
-    - The controls `shuffled` and `permuted` (rules/controls.py) show memories that can teach a question nothing: any
-      gain that remains is not due to what the memories say. `bare` shows none.
+    - A sample of the held-out questions is part of every larger one, because the seed and the ids give all questions
+      one order.
+    - The controls `shuffled` and `permuted` (rules/controls.py) show memories that cannot teach a question anything: if
+      a gain remains, it is not due to what the memories say. `bare` shows no memories.
 """
 
 import asyncio
@@ -129,7 +130,7 @@ examine = blocking(aexamine)
 
 
 def _recorded(run: Run, wanted: v.ExamOpened) -> ExamRecord | None:
-    """Return the newest recorded exam that equals this one and still has its log."""
+    """Return the newest recorded exam that is the same as this one and still has its log."""
     for record in reversed(exam_records(LogReader(run.log_path))):
         # Exams of one state are opened at different heads of the log; the digests tell whether it is the same state.
         # The package may have changed since, but not the scorer.

@@ -55,7 +55,7 @@ def first_request(world: World, question_id: str) -> Request:
 
 
 def given_away(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[str, ...]:
-    """Return what gives answers away besides the text, as found by the wing auditing; nothing if that was deleted."""
+    """Return what gives answers away apart from the text, as the wing auditing finds it; nothing without that wing."""
     if "target_leaks" not in plugins("mage_es.verbs"):
         return ()
     found: tuple[str, ...] = verb("target_leaks")(config, benchmark, splits)

@@ -1,6 +1,6 @@
 """The verb `replay`: rebuild the state at a marker from the log alone, and compare it with what was recorded live.
 
-No model, network, clock, random source or cached fold takes part.
+It uses no model, network, clock, random source or cached fold.
 """
 
 import shutil
@@ -28,12 +28,12 @@ class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def equal(self) -> bool | None:
-        """Return whether they are equal; None if no digest was recorded at this marker."""
+        """Return whether the two are equal; None if no digest was recorded at this marker."""
         return self.recorded == self.rebuilt if self.recorded else None
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A replay: the event up to which it went, the time it took, and every digest with the one recorded live."""
+    """A replay: its last event, the time it took, and every digest beside the digest that was recorded live."""
 
     run_id: str
     marker: str
@@ -95,7 +95,7 @@ areplay = in_thread(replay)
 
 
 def recorded_digests(reader: LogReader, state: State) -> dict[str, str]:
-    """Return the digests recorded live for this state; none if a folded event follows the last ones."""
+    """Return the digests recorded live for this state; none if an event was folded after the last digests."""
     closed = list(reader.numbered(IterationClosed, until=state.seq))
     if not closed:
         return {}

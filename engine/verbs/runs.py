@@ -123,7 +123,7 @@ def _ledger(state: State, prices: Prices) -> Iterator[LedgerRow]:
 
 
 def _served(state: State) -> dict[str, dict[str, int]]:
-    """Return the calls of each model by the names that its provider served, if any differs from the one requested."""
+    """Return the calls of each model by the names that its provider served, if one differs from the requested name."""
     calls: dict[str, Counter[str]] = {}
     for account, use in state.ledger.accounts():
         if use.calls:

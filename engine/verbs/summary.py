@@ -68,7 +68,7 @@ class ExamRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One of EVOLVE's actions over a run: how often it was taken, how much it authored, and its outcomes, counted."""
+    """One of EVOLVE's actions over a run: how often it was taken, how much it wrote, and its outcomes, counted."""
 
     action: str
     taken: int
@@ -205,7 +205,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exam(self) -> ExamRow | None:
-        """The run's own exam of the latest state that has one; None if nothing after the start was examined."""
+        """The run's own exam of its latest examined state; None if no state after the start was examined."""
         own = (each.control == "none" and each.execution == self.execution for each in self.exams)
         found = [each for each, is_own in zip(self.exams, own, strict=True) if is_own and each.marker != "start"]
         return max((each for each in reversed(found) if each.total), key=lambda each: each.head_seq, default=None)

@@ -1,6 +1,6 @@
 """Digests: one short hash for a state, so that two states can be compared across machines, runs and replays.
 
-Only values that `decide` put into events may enter: no sequence number, time or run id.
+A digest may cover only values that `decide` put into events: no sequence number, time or run id.
 """
 
 import hashlib

@@ -1,16 +1,16 @@
 """Every error that the package raises on purpose, with its exit code on the command line.
 
-    MageError                       1   a check failed, or anything else that we foresaw
+    MageError                       1   a check failed, or another foreseen failure
     |-- UsageError                  2   the request itself is wrong: unknown name, bad value, differing config
     |   |-- NotFound                2   an inference or a memory that a served run does not have
     |   `-- Conflict                2   something else was recorded earlier under the same name
-    |-- Interrupted               130   the user asked to stop; everything recorded stays
+    |-- Interrupted               130   the user asked to stop; everything recorded is kept
     |   |-- Terminated            143   the system asked to stop (SIGTERM); the same holds
     |   `-- BudgetReached           3   the budget that the user set is spent
     |-- PrerequisiteError           4   something outside is missing: a dataset, a model, disk space, a provider
     |   `-- RunLocked               4   another process is writing this run
     `-- LogError                    5   the log cannot be used as it is
-        |-- LogDamaged              5   bytes do not match what was written: file, range, events affected
+        |-- LogDamaged              5   bytes differ from what was written: file, range, events affected
         |   `-- KeysUnusable        5   the same for the file of subjects' keys; the log is whole
         |-- UnknownEvent            5   a type or schema version that this release cannot read
         |-- WriterPoisoned          5   a write or sync failed; the writer must be reopened
@@ -32,7 +32,7 @@ NO_WINDOWS = (
 
 
 class MageError(Exception):
-    """Base of every error raised on purpose. `exit_code` is what the command line exits with."""
+    """Base of every error raised on purpose. `exit_code` is the exit code of the command line."""
 
     exit_code = 1
 
@@ -44,7 +44,7 @@ class UsageError(MageError):
 
 
 class NotFound(UsageError):
-    """The run has nothing by that name."""
+    """The run has nothing with that name."""
 
 
 class Conflict(UsageError):
@@ -130,7 +130,9 @@ _LEAST_SECRET = 8
 def hidden(text: str) -> str:
     """Return a text without the environment's secrets, which have telling names (AWS_SESSION_TOKEN) or are the password
     in an address (HTTPS_PROXY), both as they are and as a header sends them."""
-    if len(text) < _LEAST_SECRET:  # true of most cells of a table, where searching the environment would take longest
+    if (
+        len(text) < _LEAST_SECRET
+    ):  # true of most cells of a table, where searching the environment each time would be slow
         return text
     known = list[str]()
     for name, value in os.environ.items():

@@ -43,13 +43,13 @@ class Bandits(Projection):
                 raise unread(self, event)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        # An update carries the resulting posterior, so the last update of an arm says all that earlier ones said.
+        # An update carries the resulting posterior, so only the last update of an arm matters.
         arms = columns.grouped("bandit", "key", "arm")
         after = (columns.column(name).at(arms.last) for name in ("alpha_after", "beta_after", "pulls_after"))
         self._posteriors.update(zip(arms.keys, zip(*after, strict=True), strict=True))
 
     def posterior(self, bandit: str, key: str, arm: str) -> Posterior:
-        # An arm that was never pulled is in no event, so the prior is not part of the state.
+        # An arm that was never pulled occurs in no event, so the prior is not part of the state.
         found = self._posteriors.get((bandit, key, arm))
         return Posterior(*found) if found else PRIOR
 

@@ -1,8 +1,8 @@
-"""What each task type is served, and in which form, by the paired record of the anchors at the last snapshot.
+"""What each task type is served, and in which form, according to the anchors' paired results at the last snapshot.
 
 Rules
     - The record comes from `benefit.decided`; nothing is compared here.
-    - Without one, what was learned is served, untested.
+    - Without such a record, what was learned is served untested.
 """
 
 from typing import Any, ClassVar
@@ -43,28 +43,28 @@ class Benefit(Projection):
         return record is not None and record.served == "bare"
 
     def may_recall(self, task_type: str) -> bool:
-        """Return whether questions of a task type may be recalled: where the bare prompt is served, only if recalled
-        anchors beat it."""
+        """Return whether questions of a task type may be recalled. Where the bare prompt is served, they may only if
+        recalled anchors beat it."""
         recalled = self.last.recalled if self.last else ()
         return not self.is_bare(task_type) or any(
             record.served == "learned" for record in recalled if record.task_type == task_type
         )
 
     def record(self, task_type: str) -> Paired | None:
-        """Return the record that decides what a task type is served: its own, or else that of all types; None without
-        anchors."""
+        """Return the record that decides what a task type is served: its own, or else the one of all types together;
+        None without anchors."""
         if self.last is None:
             return None
         own = (record for record in self.last.records if record.task_type == task_type)
         return next(own, self.last.pooled)
 
     def records(self) -> tuple[Paired, ...]:
-        """Return all records, with that of all types together last; none if nothing was tested."""
+        """Return all records, the one of all types together last; none if nothing was tested."""
         return (*self.last.records, self.last.pooled) if self.last else ()
 
     @property
     def stale(self) -> int:
-        """How many anchors count with an answer of an older state."""
+        """How many anchors are counted by an answer given in an older state."""
         return self.last.stale if self.last else 0
 
     def dump(self) -> Any:

@@ -1,4 +1,4 @@
-"""Which task types were observed and when each was last selected: the memory of the round-robin (Eq. 1)."""
+"""Which task types were observed, and when each was last selected, as the round-robin needs it (Eq. 1)."""
 
 from typing import Any, ClassVar, NamedTuple
 

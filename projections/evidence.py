@@ -1,6 +1,6 @@
-"""Counts kept besides the mastery ratchet: successes and failures of every skill, without its upward bias.
+"""Successes and failures of every skill, counted alongside the mastery ratchet but without its upward bias.
 
-It is protected: a rollback takes back what was concluded, not what was seen.
+A rollback does not touch these counts: it takes back conclusions, not observations.
 """
 
 from typing import Any, ClassVar, NamedTuple

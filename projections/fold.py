@@ -1,9 +1,9 @@
 """The fold: the state of a run is what its events say, one after another, and nothing else.
 
 Rules
-    - The same function makes the live state, the replayed state and the state of an exam: an event goes to every
-      projection that reads its type.
-    - A fold reads only the types and fields that some projection declares; what it skips cannot change anything.
+    - The live state, the replayed state and the state of an exam come from the same function: it gives each event to
+      every projection that reads its type.
+    - A fold reads only the types and fields that some projection declares; the rest cannot change the state.
     - If a state has a snapshot, each view is loaded on first use: from the snapshot if its digest matches the log, else
       from the log. Applying an event loads all of them. Digests do not cover all of slots, ledger and texts, so these
       are never taken from a snapshot.
@@ -65,8 +65,8 @@ DIGESTED: tuple[type[Projection], ...] = (
     RecallRecord,
     Probation,
 )
-"""The projections by which runs are compared. Half-done work and the numbers of texts differ between a run and its
-resumed twin, so they are folded but not compared."""
+"""The projections by which runs are compared. Half-done work and the numbers of texts are folded but not compared: they
+differ between a run that was interrupted and resumed and one that was not."""
 UNCOVERED: tuple[type[Projection], ...] = (Slots, Ledger)
 """The projections that a digest does not cover completely."""
 _ALL: tuple[type[Projection], ...] = (*DIGESTED, Progress, Texts)
@@ -116,7 +116,7 @@ class State:
     def __getattr__(self, name: str) -> Projection:
         """Return a view that has not been loaded yet."""
         if name not in _VIEWS:
-            raise AttributeError(f"a state has no {name}")
+            raise AttributeError(f"a state has no view {name!r}")
         return self._views(name)[0]
 
     def _views(self, *names: str) -> tuple[Projection, ...]:
@@ -155,8 +155,8 @@ class State:
         return self._views(*_VIEWS)
 
     def extended_to(self, source: "LogReader", until: int) -> tuple[Projection, ...]:
-        """Let projections be filled from a source up to event `until`, and return those to fold now; the others follow
-        when they are first used."""
+        """Let projections be filled from a source up to event `until`, and return those to fold now; the others are
+        folded when they are first used."""
         if source is not self._source:
             return self.projections()
         self._until = until
@@ -222,8 +222,8 @@ def fold(source: "LogReader", *, until: int | None = None, state: State | None =
 
 
 def fold_into(views: tuple[Projection, ...], source: "LogReader", *, since: int | None = None, until: int) -> None:
-    """Give each view what it reads from event `since` (None: from what the log took from another) to `until`, passing
-    events only of the open iteration."""
+    """Give each view the events that it reads, from event `since` (None: including those that the log took from
+    another) to `until`. Passing events are given only for the open iteration."""
     if not views or (since is not None and since > until):
         return
     # Up to the last closed iteration the passing events (most of a log: plans, calls, steps) are not even read from

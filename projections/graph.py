@@ -4,8 +4,8 @@ Rules
     - A node is identified by its own name (`skill/x`, `task_type/y`, `memory/<id>`): rustworkx reuses an index after
       a removal, so no index leaves this file.
     - No node is ever freed: a pruned pattern disappears from every answer and count, and its pruning is one more fact.
-      The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
-      prunings), so it does not depend on the order in which they arrived.
+      The digest covers an unordered collection of facts (nodes created, edges, prunings; an edge added twice counts
+      twice), so it does not depend on the order in which they arrived.
     - An edge may name a node before the event that creates it.
     - Only what is read somewhere is kept here. A memory is a node by its row in projections/memory.py: what it is
       about, which skill it exercises, where it came from and what replaced it are fields there.
@@ -46,8 +46,8 @@ _Digraph: TypeAlias = "rx.PyDiGraph[str, tuple[str, float, str]]"
 
 
 class Graph:
-    """The graph, and the questions that the engine puts to it. Skills and task types are passed in and out by their
-    plain names.
+    """The graph, and the queries that the engine makes. Skills and task types are passed in and out by their plain
+    names.
 
     [section 3.1, graph] Every edge has a reader; the paper's edges from a memory are its fields.
     Task types have no dependency edges (appendix, EvoKG): lending memories along them had no effect.
@@ -151,7 +151,7 @@ class Graph:
         }
 
     def merged_types(self, task_type: str) -> list[str]:
-        """Return the task types that were merged into one, by name."""
+        """Return by name the task types that were merged into each one."""
         return sorted(name for name, other in self._retired.items() if other == task_type)
 
     def description(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Things kept permanently by id, each in use or in quarantine, with a digest that hashes only what changed."""
+"""Items kept permanently by id, each in use or in quarantine, with a digest that rehashes only changed items."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
 Rules
     - The tables are an export of `Memory`, never a source: no part of a run reads them.
-    - What is read back has the digest of the original memory, with the vectors bit for bit.
-    - Memories of subjects, which are ciphertext in the log, are not exported: `open_to_all` gives the others.
-    - There is no vector index. It would be trained at random, so no two exports would find the same neighbours; exact
-      search within one task type, through a bitmap index, always does.
+    - A memory read back from the tables has the digest of the original, and its vectors are equal bit for bit.
+    - Memories of subjects, which are ciphertext in the log, are not exported: `open_to_all` selects the others.
+    - There is no vector index. Its training is random, so two exports could find different neighbours. Exact search
+      within one task type, through a bitmap index, always finds the same ones.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
 Rules
     - One recorded reply is one call. Latency is summed for display and enters no digest.
-    - A failed attempt is not a call, and no provider says what it cost in tokens; it is counted separately and enters
-      no digest, because a provider's bad day does not change what was learned.
-    - Batched calls have separate accounts, because they cost less, and so do those served by a model other than the
-      requested one. That, and cache writes, only matters for prices and audits: the digest adds them to the others.
+    - A failed attempt is not a call, and no provider reports its tokens. It is counted separately and enters no digest,
+      because a provider's bad day does not change what was learned.
+    - Batched calls have separate accounts, because they cost less, and so do calls served by a model other than the
+      requested one. These distinctions, and cache writes, matter only for prices and audits, so the digest ignores them
+      and adds all calls up.
     - Calls to an embedding server are a separate tier, which no agent uses. They enter no digest: how often vectors are
       requested depends on how often a run was stopped, and a replay requests none.
 """

@@ -5,15 +5,15 @@ Rules
       each by an event of its own. Equal ids are equal contents, so a second append of an id adds nothing.
     - A slice holds the active memories of one index and task type, in order of birth, in one contiguous float32
       matrix: a search is one `matrix @ query`, exact, with the same sums on every call.
-    - A row is kept as the bytes that are hashed, and decoded whenever it is looked at: as an object it takes three
-      times the room, and most are never looked at. A row with a subject's text, which no bytes may hold, stays an
-      object.
+    - A row is kept as the bytes that are hashed, and decoded whenever it is looked at: an object would take three times
+      the room, and most rows are never looked at. A row with a subject's text stays an object, because no bytes may
+      hold that text unencrypted.
     - The rows of an iteration are a part. A part from a snapshot stays one piece of bytes: asking for ids or sorts
-      decodes the heads of its rows, looking at a row decodes that row alone, and only a change splits it. Which part an
-      id is in is noted part by part, oldest first, until the id that is looked up is found.
-    - Views are filled when one is first looked at: what only counts, compares or continues memories needs none.
-    - The digest is made from one hash for each part, over its rows by id: only parts with changed rows are hashed
-      again, a snapshot is believed by the hashes of its parts, and parts with equal hashes have equal rows.
+      decodes the heads of its rows, looking at a row decodes only that row, and only a change splits the part. To find
+      the part of an id, parts are indexed one by one, oldest first, until the id is found.
+    - Views are filled when one is first looked at: code that only counts, compares or continues memories needs none.
+    - The digest is made from one hash for each part, over its rows by id. So only parts with changed rows are hashed
+      again, a snapshot is checked by the hashes of its parts, and parts with equal hashes have equal rows.
     - Principles are found by skill and are in no slice; nor are superseded or quarantined ones. A released memory
       returns to its place by birth, unless a newer one has replaced it meanwhile.
 """
@@ -80,13 +80,13 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def is_shown(self) -> bool:
-        """Whether prompts may quote it: it is active, with no text erased."""
+        """Whether prompts may quote it: it is active and none of its texts is erased."""
         texts = (self.question, self.recognise, self.reasoning, self.answer, self.wrong_answer)
         return self.status == "active" and not any(map(is_erased, texts))
 
 
 _Row = bytes | memoryview | msgspec.Raw | MemoryRow
-"""A row encoded as for its hash, alone or as a piece of a part; a row with a subject's text is not encoded."""
+"""A row encoded as it is hashed, by itself or as a slice of a part; a row with a subject's text is not encoded."""
 
 
 class _Part:
@@ -409,7 +409,7 @@ class Memory:
             vectors.add(row.memory_id, vector, question_id=row.question_id, kind=row.kind, birth=row.birth)
 
     def _latest(self, births: Sequence[tuple[Birth, str]]) -> MemoryRow | None:
-        # The latest may be superseded: only quarantine makes way for an older memory.
+        # The latest may be superseded: an older memory takes its place only if it is in quarantine.
         rows = (self.row(memory_id) for _, memory_id in reversed(births))
         return next((row for row in rows if row.status != "quarantined"), None)
 
@@ -458,7 +458,7 @@ _decoder, _part_decoder = msgspec.msgpack.Decoder(MemoryRow), msgspec.msgpack.De
 _raws, _heads = msgspec.msgpack.Decoder(list[msgspec.Raw]), msgspec.msgpack.Decoder(list[_Head])
 _asked = msgspec.msgpack.Decoder(_Asked)
 _NEW = b"".join(map(encoded, ("active", "", 1)))
-"""How a row ends if no later event was about it: its status, what superseded it, and how often it was met."""
+"""The end of a row if no later event was about it: its status, what superseded it, and how often it was met."""
 
 
 def _recorded(row: _Row) -> msgspec.Raw:
@@ -468,7 +468,8 @@ def _recorded(row: _Row) -> msgspec.Raw:
 
 
 def plain(answer: str) -> str:
-    """Return an answer as answers are compared: a learner may spell it differently from the gold answer."""
+    """Return an answer in the form in which answers are compared: a learner may spell it differently from the gold
+    answer."""
     return answer.strip().casefold()
 
 

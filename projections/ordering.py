@@ -35,7 +35,8 @@ class Ordering:
         return sorted({self._graph[source] for source, _, kind in edges if kind == PREREQUISITE})
 
     def closure(self, skill: str) -> list[str]:
-        """Return a skill and all that it needs, directly or not: prerequisites first, ties in lexicographic order."""
+        """Return a skill and everything that it needs, directly or indirectly: prerequisites first, ties in
+        lexicographic order."""
         if skill not in self._closures:
             needed, waiting = {skill}, [skill]
             while waiting:
@@ -46,7 +47,8 @@ class Ordering:
         return list(self._closures[skill])
 
     def composition(self, skill: str) -> list[str]:
-        """Return a skill and all that leads to it (what it needs or is composed of, directly or not), in that order."""
+        """Return a skill and everything that leads to it (what it needs or is composed of, directly or indirectly), in
+        that order."""
         if skill not in self._places:
             return [skill]
         # Unlike a closure this follows both kinds of edges: parts of a skill come before it, though it can do without.

@@ -1,4 +1,4 @@
-"""Memories on probation: what a merge took from other runs, until the coin has shown that it does no harm.
+"""Memories on probation: those that a merge took from other runs, until the coin has shown that they do no harm.
 
 Rules
     - A run's memories are on probation until `probation.count_tosses` ends it; nothing is counted here.

@@ -1,14 +1,14 @@
-"""How far the run is, and the work of the iteration that is not closed yet. It has no digest.
+"""How far the run has got, and the work of the iteration that is not closed yet. It has no digest.
 
 Rules
     - Recorded work is not done again: after a crash, a planned question, a call with its reply, and an answer with its
       verdict (or with its failure) are looked up here by key.
-    - The purpose of a question tells its phase: fresh and revisited ones belong to EVALUATE, anchors to SNAPSHOT (also
-      before iteration 0), those that are asked without what was learned to the opening of an iteration, those that try
-      another form of prompts to a separate phase, the rest to the exam. EVALUATE's part stays until the iteration is
-      closed, because UPDATE and EVOLVE read it.
-    - A trial has its own iteration as well: a method that searches asks the same question again and again, and each
-      outcome stays.
+    - The purpose of a question tells its phase. Fresh and revisited questions belong to EVALUATE, anchors to SNAPSHOT
+      (also before iteration 0), questions asked without what was learned to the opening of an iteration, and questions
+      that try another form of prompt to a separate phase; the rest belong to the exam. The part of EVALUATE is kept
+      until the iteration is closed, because UPDATE and EVOLVE read it.
+    - Trials are kept by iteration as well: a method that searches asks the same question again and again, and each
+      outcome is kept.
     - Closing an iteration drops all of this: memory does not grow with the number of iterations.
 """
 
@@ -42,7 +42,7 @@ _Asking = tuple[v.Phase, str, int]
 
 
 class CallKey(NamedTuple):
-    """What makes a call the same call within an iteration."""
+    """Identifies a call within an iteration."""
 
     tier: v.Tier
     purpose: str
@@ -78,7 +78,7 @@ class Progress:
         v.IterationClosed: ("iteration",),
         v.RunFinished: ("iterations",),
     }
-    # All but the last two of `reads`: those close an iteration, and so say what is completely finished.
+    # All of `reads` but the last two, which close an iteration and so say what is completely finished.
     passing: ClassVar[frozenset[type[v.Event]]] = frozenset((*get_args(_Work), v.PhaseCompleted))
     order: ClassVar[Order] = "global"
 

@@ -17,7 +17,8 @@ from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import Event
 
 Order = Literal["global", "by_type"]
-"""`global` if events of different types must arrive in log order, `by_type` if any interleaving gives one state."""
+"""`global` if events of different types must arrive in log order, `by_type` if every interleaving gives the same
+state."""
 
 
 class Projection(Protocol):
@@ -28,7 +29,8 @@ class Projection(Protocol):
     def apply(self, event: Event) -> None: ...
 
     def digest(self) -> str:
-        """Return the digest of the state: equal states, equal digests, on any machine. By default that of its dump."""
+        """Return the digest of the state: equal states have equal digests on any machine. By default it is the digest
+        of the dump."""
         return digest(self.dump())
 
     # A dump may share objects with the state: it is encoded at once.
@@ -67,7 +69,7 @@ class Typed(Projection, Protocol):
 
 class Parted(Typed, Protocol):
     """A projection whose dump is in numbered parts, each of the type `dumped`. It can also load a part that is still
-    encoded, where no key has to open it. Its digest is made of the parts' hashes, SHA-256 as encoded."""
+    encoded, unless a key is needed to open it. Its digest is made of the parts' hashes, SHA-256 as encoded."""
 
     def believe(self, hashes: Mapping[int, bytes]) -> None:
         """Use these as the hashes of the parts just loaded, instead of computing them again."""

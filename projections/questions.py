@@ -1,8 +1,9 @@
-"""The history of each evolution question: how often it was asked, its last result, in which epochs it was fresh.
+"""The history of each evolution question: how often it was asked, its last result, and the epochs in which it was
+fresh.
 
 Rules
-    - A wrong answer is kept until the question is answered rightly. A question whose right answer the teacher doubts is
-      not an open failure: nothing can be learned from missing it.
+    - A wrong answer is kept until the question is answered correctly. If the teacher doubts a question's right answer,
+      the question is not an open failure: missing it teaches nothing.
     - Only fresh questions and revisits count; anchors and exam questions have no history here.
     - Of two verdicts, the one from the later iteration counts; within one iteration a wrong answer outweighs a right
       one.
@@ -54,7 +55,7 @@ class Questions:
     def apply(self, event: Event) -> None:
         match event:
             case AnswerJudged():
-                # An anchor's or an exam's verdict must not make its question one that evolution asks again.
+                # The verdict on an anchor or an exam's question must not make evolution ask that question again.
                 if event.purpose in EVOLVING:
                     self._judge(event.question_id, event.answer, iteration=event.iteration, correct=event.correct)
             case ActionTaken():
@@ -134,7 +135,7 @@ class Questions:
         if last_correct:
             self._open.pop(question_id, None)
         elif iteration == last:
-            # Of two wrong answers in one iteration either will do, as long as it is the same in any order.
+            # Of two wrong answers in one iteration either will do, as long as the choice does not depend on the order.
             self._open[question_id] = known if correct else max(known, beginning(answer, _LONGEST), key=recorded)
 
     def _shared(self, attempts: int, correct: bool, iteration: int) -> History:

@@ -1,4 +1,4 @@
-"""How often the nearest cases would have answered rightly, and how often the model did, on the same questions.
+"""How often the nearest cases would have answered correctly, and how often the model did, on the same questions.
 
 Rules
     - The counts come from `recall.compared`; nothing is counted here.
@@ -29,7 +29,7 @@ class RecallRecord(Projection):
                 raise unread(self, event)
 
     def record(self, task_type: str, agreement: int) -> Recall:
-        """Return a task type's counts for this agreement of the nearest cases, zeros without any."""
+        """Return a task type's counts for this level of agreement among the nearest cases; zeros if there are none."""
         none = Recall(task_type=task_type, agreement=agreement, questions=0, recalled=0, answered=0)
         return self._records.get((task_type, agreement), none)
 

@@ -1,13 +1,13 @@
-"""Right answers by iteration, purpose and task type, and the anchor answers that the guard compares.
+"""Numbers of right answers by iteration, purpose and task type, and the anchor answers that the guard compares.
 
 Rules
     - Fresh questions, revisits and anchors are separate series and are never added up.
-    - A question without an answer, because a call for it failed permanently, was still asked, and reports count it as
-      wrong. Learning does not see it: it is not evidence about a skill, and would look like a decline to the guard. So
-      it is counted separately, and `asked` adds it.
+    - If a call failed permanently, its question has no answer but was still asked, and reports count it as wrong.
+      Learning ignores it: it is not evidence about a skill, and the guard would take it for a decline. So it is counted
+      separately, and `asked` includes it.
     - An undecided answer is neither right nor wrong: it is counted separately, and enters no total.
-    - Anchors of the start (iteration -1) were asked bare: nothing had been learned. A run that begins with what another
-      one learned asks its anchors bare once, under a separate purpose.
+    - At the start (iteration -1) anchors are asked with the bare prompt, since nothing was learned. A run that begins
+      with what another one learned also asks its anchors with the bare prompt once, under a separate purpose.
     - Which snapshots were accepted comes from the guard's verdicts; nothing is compared here.
 """
 
@@ -32,7 +32,7 @@ class Score(NamedTuple):
 
 
 class LastAsked(NamedTuple):
-    """When an anchor was last asked, what it could see then (a hash), its verdict, and whether it was recalled."""
+    """When an anchor was last asked, a hash of what it could see then, its verdict, and whether it was recalled."""
 
     iteration: int
     seen: str

@@ -39,7 +39,8 @@ class Slice(NamedTuple):
     kinds: list[str]
     births: list[Birth]
     computed: dict[str, Any]
-    """What readers have computed from these memories, by a name that they choose; it is dropped at the next change."""
+    """Values that readers have computed from these memories, under names of their choice; they are dropped at the next
+    change."""
 
     @classmethod
     def empty(cls) -> Slice:
@@ -47,7 +48,7 @@ class Slice(NamedTuple):
 
 
 def computed_of(slices: Sequence[Slice], name: str, make: Callable[[], T]) -> T:
-    """Return what was computed from several slices together, at least one; it is made again once one has changed."""
+    """Return a value computed from one or more slices together; it is computed again after any of them has changed."""
     # Kept with the first of the slices, as long as no other has changed.
     first, *others = slices
     known = [rows.computed for rows in others]

@@ -78,7 +78,7 @@ class Slots:
         return self._values[skill].strategy
 
     def digest(self) -> str:
-        # What is remembered is left out: after a rollback the digest is again that of the snapshot.
+        # Remembered values are left out, so after a rollback the digest is that of the snapshot again.
         return digest(self._values)
 
     def dump(self) -> Any:

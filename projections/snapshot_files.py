@@ -3,19 +3,19 @@
     <snapshots>/<seq:020d>.<fold fingerprint, 8 digits>.msgpack
 
 Rules
-    - A snapshot is a cache and never trusted: if projection code or event schema differ, a bit flipped, or the log does
-      not agree, the log is folded instead.
-    - It agrees with a log if the event at its sequence number closes an iteration with exactly the digests that it
-      claims, and, at the log's head, the hash chain is the one at which it was taken. Each view is read when it is
-      asked for, and believed if it has its digest. The file's own hashes only say that it is whole: anyone who changes
-      a snapshot can change those too.
-    - What no digest covers is not taken from a snapshot: ledger, slots and texts are folded from the log, once they are
-      asked for, and of progress a closed iteration leaves only its number.
+    - A snapshot is a cache and never trusted: the log is folded instead if the projection code or the event schema
+      differs, a bit has flipped, or the snapshot disagrees with the log.
+    - It agrees with a log if the event at its sequence number closes an iteration with exactly the digests that the
+      snapshot claims. At the log's head, the chain value must also be the one at which it was taken. Each view is read
+      when it is asked for, and used if its digest is right. The file's own hashes show only that it is whole: anyone
+      who changes a snapshot can change those too.
+    - Views that no digest covers are not taken from a snapshot: ledger, slots and texts are folded from the log when
+      they are asked for, and of progress only the number of the closed iteration is left.
     - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed:
       compression took longer than all the rest, and the files consist mostly of vectors, which hardly shrink.
-    - A file is mapped, not read, and every part is hashed before it is used. A part that a view keeps encoded takes
-      memory that the system can have back, and outlives the file's name. No file is ever changed in place: a process
-      that has it mapped would see that.
+    - A file is mapped, not read, and every part is hashed before it is used. If a view keeps a part encoded, the system
+      can reclaim its memory, and the part remains readable after the file is deleted. No file is ever changed in place,
+      because a process that has it mapped would see the change.
 
 Form
     the dumps of the views, one after another, some in parts; then the head: what they are of, and the size and SHA-256
@@ -120,7 +120,7 @@ class _Kept(NamedTuple):
                 if is_parted(view):
                     view.believe({number: part.sha256 for number, part in self.file.head.dumps[view.name].items()})
                 return Digest(projection=view.name, value=view.digest()) in self.closed.digests
-            except Exception:  # a forged dump may fail in any way; the log has the state
+            except Exception:  # a forged dump may fail in any way; the state can be folded from the log
                 return False
 
 
@@ -185,7 +185,7 @@ def disowned(folder: Path, source: "LogReader") -> list[Path]:
 
 
 def damaged_snapshots(folder: Path) -> list[Path]:
-    """Return files that are named like snapshots but are none, or are not whole; nothing uses them."""
+    """Return files that are named like snapshots but are not snapshots, or are not whole; nothing uses them."""
     return [path for path in _files(folder) if not (file := _file(path)) or None in map(file.dump, file.head.dumps)]
 
 

@@ -1,9 +1,9 @@
 """The texts that were sent to models: which ones a log has, and under which numbers. It has no digest.
 
 Rules
-    - A text is recorded once, where it is first sent; what is sent names its texts by number. So an event gets its
-      numbers when it is committed, on the state of that moment.
-    - A subject's text is that subject's alone: the same text of another subject, or of none, has another number.
+    - A text is recorded once, when it is first sent; events name the texts that they sent by number. So an event gets
+      its numbers when it is committed, from the state at that moment.
+    - A subject's text has a number of its own: the same text of another subject, or of none, has a different number.
     - No snapshot has them: a hash of a subject's text would help to guess it. They are folded from the log.
 """
 

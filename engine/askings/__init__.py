@@ -1,1 +1,1 @@
-"""What the logs of a run asked, and asking it again."""
+"""The questions that a run's logs record, and asking them again."""

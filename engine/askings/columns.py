@@ -1,7 +1,7 @@
-"""What a log asked, as columns: which facts belong to one asking, and which memories its prompts showed.
+"""The askings of a log, as columns: which facts belong to each asking, and which memories its prompts showed.
 
-Plans, verdicts, trimmings and steps are most of a log. So they are collected stretch by stretch and put together once:
-what belongs to one asking has the same log, iteration, purpose and question, and follows its plan.
+Plans, verdicts, trimmings and steps make up most of a log. So they are collected stretch by stretch and put together
+once. The facts of one asking have the same log, iteration, purpose and question, and follow its plan.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,14 +1,15 @@
-"""Questions asked once more, apart from the run: without some memories (`effect`), on an earlier state (`bisect`), with
-another instruction (`mage_es.gepa`), or whether their answers are right (`rejudge`).
+"""Questions asked once more, apart from the run: without some memories (`effect`), on an earlier state (`bisect`) or
+with another instruction (`mage_es.gepa`); or their answers judged once more (`rejudge`).
 
 Rules
-    - Plans, calls and verdicts are recorded in a separate log within the run. At the end, or after a stop, the
-      run's own log gets one event (`questions.reasked`): what that cost and found, and the head of the other log. The
+    - Plans, calls and verdicts are recorded in a separate log within the run. At the end, or after a stop, the run's
+      own log gets one event (`questions.reasked`) with the cost, the findings and the head of the separate log. The
       run's digests do not change.
-    - While another process writes the run, such as a proxy that serves it, that is left to the next asking, as it is
-      after a kill. So that the next one knows what to name, each asking first records, in the separate log, which verb
-      asks and where the part before it ends.
-    - A reply that the run's log, an exam's or this one has for the same request, by its hash, is not asked for again.
+    - If another process is writing the run, such as a proxy that serves it, or if the asking was killed, the next
+      asking records this event. So that it knows what to record, each asking begins by noting in the separate log which
+      verb asks and where the part before it ends.
+    - No request is sent again if the run's log, an exam's log or the separate log has a reply to it, by the request's
+      hash.
     - The model is the one that answered in the run, and the judge is the run's, except in `rejudge`.
 """
 

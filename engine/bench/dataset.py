@@ -1,7 +1,7 @@
 """Benchmarks that are read from files: what defines one, and the benchmark made from its files.
 
-The test split wins: a question whose id is in it is not in evolution. If records in a split are equal, the first
-counts; one id for two questions is refused.
+The test split takes precedence: a question whose id is in it is left out of evolution. Of equal records in a split, the
+first counts; two questions with one id are an error.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from mage_es.events.errors import PrerequisiteError
 class DataFile(NamedTuple):
     """One file of a split: its names in order of preference, each also with `.gz`; an optional one may be missing.
 
-    `is_missed` is False for a file that only some forms of the data have, whose absence is not reported.
+    `is_missed` is False for a file that only some forms of the data have: its absence is not reported.
     """
 
     names: tuple[str, ...]
@@ -63,7 +63,7 @@ class Definition(NamedTuple):
     judge_template: str = "judge_v1"
     """The prompt for the judge."""
     is_cross_checked: Callable[[Question], bool] = nowhere
-    """Whether a judge is also asked about wrong answers to a question, not only about undecided ones."""
+    """Whether a judge is also asked about a question's wrong answers, not only about undecided ones."""
     context_role: ContextRole = "material"
     is_type_asked: bool = False
     instruction: str = Traits().instruction
@@ -188,7 +188,7 @@ def missing_files(benchmark: object) -> str:
 
 
 def is_elsewhere(name: str) -> bool:
-    """It is provided by another package, so only its author knows where the data is."""
+    """Another package provides it, so only its author knows where the data is."""
     offered = plugins("mage_es.benchmarks").get(name) or plugins("mage_es.environments").get(name)
     return offered is not None and not offered.is_ours
 

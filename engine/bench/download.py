@@ -35,9 +35,8 @@ _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18})")
 
 
 class DownloadPolicy(NamedTuple):
-    """How often to try, and the first and longest pause for a busy server, in seconds.
-
-    If the server asks for a longer pause, the command ends and says so.
+    """How often to try, and the first and the longest pause for a busy server, in seconds. If the server asks for a
+    longer pause, the command ends with a message.
     """
 
     attempts: int = 3

@@ -75,7 +75,7 @@ SOURCES: Mapping[str, DataSource] = {
     "stbench": _STBENCH,
     "stbench-extended": _STBENCH._replace(files={part.names[0]: "" for part in EXTENDED.parts["evolution"]}),
     "stbench-merged": _STBENCH,
-    # The records on Hugging Face are the same; these have ids, and a fixed commit.
+    # The records on Hugging Face are the same, but these have ids and a fixed commit.
     "webqa": DataSource(
         base_url="https://raw.githubusercontent.com/brmson/dataset-factoid-webquestions/"
         "668890853388010fe6ae9a5eb035a7917b88933b",

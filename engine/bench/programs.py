@@ -1,4 +1,5 @@
-"""Running a model's program against a test: Monty, a Python interpreter without any authority, in workers.
+"""Running a model's program against a test in Monty, a Python interpreter without access to anything outside it, in
+worker processes.
 
 It has no files, network, environment or clock, and no part of Python that needs them. Missing parts of the language and
 its library are not the program's fault, and are reported separately.
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic_monty import Monty
 
 _SECONDS, _LATER, _MEMORY, _DEPTH = 1.0, 5.0, 128 * 2**20, 400
-"""Wall-clock seconds for the program, and for its test; more the second time, since a busy machine is not their
+"""Wall-clock seconds for the program and for its test. A second attempt gets more, since a busy machine is not their
 fault."""
 _LONGEST = 100_000
 _LACKING = (NotImplementedError, ModuleNotFoundError)

@@ -2,10 +2,10 @@
 each.
 
 Rules
-    - A task set is drawn with the run's seed, and divided by the run. `size` is how many tasks are drawn, each text
-      counting once; all other options are the generator's, and are passed on unchanged.
-    - The generator's verifier scores, in a separate process with a time limit, since some evaluate what a model wrote.
-      A reply is right if it gets full marks.
+    - A task set is drawn with the run's seed, and divided by the run. `size` is the number of different tasks to draw;
+      all other options belong to the generator and are passed on unchanged.
+    - The generator's verifier scores replies in a separate process with a time limit, since some verifiers evaluate
+      code that a model wrote. A reply is right if it gets full marks.
     - A run stores the tasks, since some generators give different ones each time.
     - A generator whose verifier rejects its own answers, or accepts anything, is refused: nothing could be learned.
 """
@@ -32,8 +32,8 @@ FAMILY = "reasoning_gym"
 INSTALL = "python -m pip install 'mage-es[reasoning-gym]'"
 SIZE = 500
 _TRIED, _NO_ANSWER = 10, "?"
-"""How many tasks are tried when a set is drawn, and a wrong answer: the verifier must accept each task's own and reject
-this one."""
+"""How many tasks of a drawn set are tried, and a wrong answer: the verifier must accept each task's own answer and
+reject this one."""
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _SWITCH = {"true": True, "false": False}
 

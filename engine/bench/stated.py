@@ -1,5 +1,5 @@
-"""Whether prose gives an answer, and whether another answer may mean the same: for benchmarks whose rule leaves the
-rest to a judge."""
+"""Whether prose gives an answer, and whether a differing answer may mean the same: for benchmarks that leave what their
+rule cannot decide to a judge."""
 
 import re
 import unicodedata
@@ -63,9 +63,9 @@ def states(prose: str, gold: str, question: str = "") -> bool:
     """Return whether prose gives an answer: word for word, without a middle name, or with a list in another order.
 
     A mention that is denied ("not in Paris"), one of several alternatives ("Paris or Rome"), the end of a range and a
-    refusal are not answers. Nor is a number after the first sentence that gives one, nor what the question itself names
-    (any reply may repeat it), unless it comes first. Case, accents, plurals, punctuation, one letter more or less in
-    long names and footnote digits after a year do not count.
+    refusal are not answers. Neither is a number after the first sentence that gives one, nor a word of the question
+    itself (any reply may repeat it), unless it comes first. Case, accents, plurals, punctuation, one letter more or
+    less in long names and footnote digits after a year do not count.
     """
     said = prose[:_LONGEST_PROSE].strip()
     normal = normalise_answer(gold)

@@ -5,9 +5,9 @@
     sql     the query gives the rows of the right one on the task's `schema`, in that order if the right one is ordered
     python  the program passes the task's test
 
-Queries and programs run in the sandbox. One that takes a second, or too much memory, is wrong: a program that loops is
-not an answer. If the task's own query fails, or the sandbox lacks something that a program needs, the verdict is
-undecided.
+Queries and programs run in the sandbox. If it takes more than a second, or too much memory, it is wrong: a program that
+loops is not an answer. If the task's own query fails, or the sandbox lacks something that a program needs, the verdict
+is undecided.
 """
 
 import functools

@@ -1,7 +1,7 @@
 """Comparing a short answer with the expected one: HotpotQA's normal form, exact match and token F1.
 
-Source: hotpotqa/hotpot, hotpot_evaluate_v1.py. Punctuation is deleted, not replaced (`1881-1945` is one word), and only
-ASCII punctuation is: curly quotes, dashes and accents stay as they are.
+Source: hotpotqa/hotpot, hotpot_evaluate_v1.py. Punctuation is deleted, not replaced (`1881-1945` becomes one word), but
+only ASCII punctuation: curly quotes, dashes and accents stay as they are.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import NamedTuple
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 CLOSED = frozenset({"yes", "no", "noanswer"})
-"""Answers that no other answer overlaps with."""
+"""Answers that overlap with no other answer."""
 
 
 class Overlap(NamedTuple):

@@ -49,7 +49,7 @@ def read_eval(path: Path, most: int = 0) -> EvalLog:
         raise too_much(path, f"{held:,} bytes, unpacked", most)
     try:
         log = read_eval_log(str(path), resolve_attachments=True)
-    except Exception as error:  # whatever its unpacking and its validation raise
+    except Exception as error:  # any error that unpacking or validation raises
         reason = f"{type(error).__name__}: {error}"
         raise PrerequisiteError(
             f"{path} cannot be read as a log of Inspect: {reason:.300}. Nothing was loaded."

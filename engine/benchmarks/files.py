@@ -1,4 +1,4 @@
-"""Reading a file that someone else wrote: only up to a limit, however small it is when compressed."""
+"""Reading a file that someone else wrote: only up to a limit, which also bounds its size after decompression."""
 
 import gzip
 import os

@@ -13,7 +13,7 @@ from mage_es.engine.seams.extraction import read_answer, trimmed
 
 LETTERS = "ABCDE"
 LETTER_FORMAT = 'Finish with a line such as "Answer: [<Z>]", with the letter of one option.'
-"""Its example is not the letter of any option, so a copy of it chooses none."""
+"""The example in it is not the letter of any option, so a reply that copies it chooses none."""
 _MARK = "\nAnswer: "
 _WRAPPED = (
     r"\(\s*([{0}])\s*\)|\[\s*([{0}])\s*\]|\{{\s*([{0}])\s*\}}|\*\*\s*([{0}])\s*\*\*"
@@ -26,7 +26,7 @@ _BETWEEN = r"\s*(?:,|/|&|\bor\b|\band\b)+\s*"
 """The separators between letters in a reply that names several."""
 _SHORT = 4
 _CLEAR, _AHEAD = 0.6, 0.2
-"""The least F1 of common words with which a text names an option, and the least lead over the next one."""
+"""The least F1 of common words with which a text names an option, and its least lead over the next option."""
 
 
 def labelled(text: str, letters: str) -> str:

@@ -4,10 +4,11 @@ The official rule (openai/grade-school-math, grade_school_math/dataset.py) finds
 points and commas, deletes the commas and compares strings: `#### 18.0` is not `18`. That is `strict`. A reply is right
 if it is strictly right, or if the number it ends with equals the expected one.
 
-That number is the last mark's: the mark itself if it is a number (with currency, unit, LaTeX), else a number in front
-("18, because"), else the only one in bold, else the one after the last `=`, else the last. If a box holds more than a
-number, what it equals is a mark (`\boxed{9 * 2} = 18`); a box that only names a number (`number`, `X`) is not. Without
-a mark the same holds for the last line with a number. Two alternative numbers ("18 or 20") are not an answer.
+The number is read from the last answer mark: the marked text itself if it is a number (with currency, unit, LaTeX),
+else a number at its front ("18, because"), else the only one in bold, else the one after the last `=`, else the last
+one. If a box holds more than a number, the text that it equals is a mark (`\boxed{9 * 2} = 18`); a box that only names
+a number (`number`, `X`) is not a mark. Without a mark, the last line with a number is read in the same way. Two
+alternative numbers ("18 or 20") are not an answer.
 """
 
 import re
@@ -84,15 +85,15 @@ def number_in(reply: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines or refuses(lines[-1]):
         return ""
-    # A number before a mark that has none is not what the mark says.
+    # If a mark has no number, a number before it is not the marked answer.
     ends = lines[-1:] if contents else reversed(lines[-_MOST_LINES:])
     found = next((found for line in ends if (found := number_of(line)) is not None), None)
     return final_answer(reply, marks) if found is None else found
 
 
 def marks(text: str) -> Iterator[tuple[int, str]]:
-    """Yield what follows each `####`, except headings (`#### 1. First`, `#### Cost of 3 eggs`, `#### Step 2:`), and
-    what a box with more than a number equals."""
+    """Yield the text after each `####`, except headings (`#### 1. First`, `#### Cost of 3 eggs`, `#### Step 2:`), and
+    the text that a box with more than a number equals."""
     end = len(text.rstrip())
     for marker in _MARKER.finditer(text):
         is_value = _VALUE.match(marker[1]) is not None or marker.end() >= end

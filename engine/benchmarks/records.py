@@ -4,7 +4,7 @@ JSON arrays and JSON lines are distinguished by their content; CSV, TSV, Parquet
 recognised by their names.
 
 Rules
-    - A file has a limit (`most_bytes`), against which a record counts at least 1 KiB, its size in memory.
+    - A file may hold at most `most_bytes`. Each record counts as at least 1 KiB, about its size in memory.
     - Records are read one by one, so that no form of a file takes more memory than its content.
 """
 
@@ -54,11 +54,10 @@ class _Piece(NamedTuple, Generic[RecordT]):
 def read_records(
     path: Path, kind: type[RecordT], convert: Callable[[int, RecordT], ItemT], *, most: int = 0
 ) -> Records[ItemT]:
-    """Read every record of a file as `kind`: a msgspec struct, or `dict[str, Any]`.
-
-    `convert` makes an item from (0-based position, record); its `ValueError` begins with the field's name. `most` is
-    the limit in bytes, if not the usual one. Raises `PrerequisiteError`: the file is unreadable, empty or too large, or
-    has malformed records; the first five are named.
+    """Read every record of a file as `kind`: a msgspec struct, or `dict[str, Any]`. `convert` makes an item from
+    (0-based position, record); its `ValueError` begins with the field's name. `most` is the limit in bytes, if it
+    differs from the usual one. Raises `PrerequisiteError`: the file is unreadable, empty or too large, or has malformed
+    records; the first five are named.
     """
     most = most or most_bytes()
     raw, used = contents(path, most), 0

@@ -1,4 +1,5 @@
-"""Benchmarks by name: the user's own tasks, or what an installed package offers, our own among them.
+"""Benchmarks by name: the user's own tasks, or a benchmark that an installed package offers (ours are registered in the
+same way).
 
 A benchmark's defaults (models, sizes) are known without reading or generating anything.
 """
@@ -33,7 +34,7 @@ class OwnModels(NamedTuple):
 
 
 class DataSource(NamedTuple):
-    """A data set: its public address, its licence, and its files with their SHA-256 ("" if not pinned)."""
+    """A data set: its public address, its licence, and its files with their SHA-256 ("" if it is not pinned)."""
 
     base_url: str
     licence: str
@@ -41,7 +42,7 @@ class DataSource(NamedTuple):
     folder: str = ""
     """Its folder below that of all data sets; "" means the benchmark's name."""
     by_hand: str = ""
-    """Where upstream offers it, if only as a manual download."""
+    """The address of upstream's copy, if it can only be downloaded by hand."""
 
 
 class BenchmarkEntry(NamedTuple):
@@ -62,7 +63,7 @@ class BenchmarkEntry(NamedTuple):
 
 
 class BenchmarkFamily(NamedTuple):
-    """Benchmarks of one name with options: `private-labels?labels=4`. None has a learner of its own.
+    """Benchmarks of one name with options: `private-labels?labels=4`. No family has a learner of its own.
 
     `recorded` gives the name with all options, as a run records it; `open` and `reopen` get such a name first. A family
     that needs a second name, as in `reasoning_gym/chain_sum`, has an entry point that ends in a slash.
@@ -110,7 +111,7 @@ def with_own_models(config: Config) -> Config:
 
 def shown_to(guidance: str) -> Literal["solutions", "answers"]:
     """Return what a guidance model is shown about questions by default."""
-    # The embedded teachers write by rule, from the data set's own solutions; a language model can do with less.
+    # The embedded teachers write by rule, from the data set's own solutions; a language model needs less.
     return "solutions" if is_embedded(guidance) else "answers"
 
 

@@ -1,4 +1,4 @@
-"""The embedder `hash`: a text as 128 signed buckets of its words (rules/hashing.py).
+"""The embedder `hash`: turns a text into 128 signed buckets, by hashing its words (rules/hashing.py).
 
 It needs no weights and no network, and it knows no meaning: two texts are near when they share words and parts of
 words.

@@ -17,7 +17,7 @@ _GROUP: Group = "mage_es.embedders"
 
 
 def metered(spec: str) -> dict[str, str]:
-    """Return the embedder under its tier if its calls may cost something, judging by its name; otherwise nothing."""
+    """Return the embedder under its tier if its name says that its calls may cost something; otherwise nothing."""
     provider = spec.partition("/")[0]
     offered = load(_GROUP, provider) if provider in plugins(_GROUP) else None
     return {"embedder": spec} if isinstance(offered, type) and issubclass(offered, Server) else {}
@@ -84,7 +84,7 @@ class LateEmbedder:
     def _opened(self) -> Embedder:
         try:
             opened = open_embedder(self.name)
-        except UsageError as error:  # it was there when the run was started
+        except UsageError as error:  # it was available when the run was started
             raise PrerequisiteError(str(error)) from None
         if (opened.dimension, opened.sha256) != (self.dimension, self.sha256):
             raise PrerequisiteError(

@@ -34,7 +34,7 @@ class Embedded(NamedTuple):
 
 @runtime_checkable
 class Server(Protocol):
-    """What a provider's class offers."""
+    """The interface of a provider's class."""
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         """Return the reply to one call. Raises `ModelFault`."""

@@ -7,7 +7,7 @@ Rules
     - The fingerprint says on which side of fixed hyperplanes the vectors of fixed texts lie. A hash of the vectors
       would change with their last bit, which differs between machines and, on a busy server, between two calls. The
       sides of random hyperplanes (Charikar, 2002) change with the angle: another model, or another training of the same
-      one, moves many; noise of 1e-5 moves one of the 512 in about one of 250 fingerprints.
+      one, changes many sides. Noise of 1e-5 changes one of the 512 sides in about one fingerprint of 250.
     - A dot product in floating point depends on the order of its sums, which differs between BLAS builds and with the
       number of rows. Rounded to a grid of 1/1024, vectors are integers whose products and sums stay below 2**24, where
       float32 is exact in any order.
@@ -44,8 +44,8 @@ _OFFSET = 0.0101
 
 
 def problem_of(vectors: Any, count: int, dimension: int | None) -> str:
-    """Return what is wrong with an embedder's vectors of `count` texts, with the number of the first text where that
-    shows; "" if each has `dimension` finite numbers (None: as many as the first)."""
+    """Return what is wrong with an embedder's vectors of `count` texts, with the number of the first text concerned; ""
+    if each has `dimension` finite numbers (None: as many as the first)."""
     if isinstance(vectors, np.ndarray) and vectors.shape == (count, dimension) and np.isfinite(vectors).all():
         return "" if dimension else "the embeddings are empty"
     try:
@@ -66,8 +66,7 @@ def problem_of(vectors: Any, count: int, dimension: int | None) -> str:
 
 
 class CheckedEmbedder:
-    """An embedder of another package, or given from Python, whose vectors are checked before anything is made of
-    them."""
+    """An embedder of another package, or given from Python, whose vectors are checked before they are used."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.name, self.dimension, self.sha256 = embedder.name, embedder.dimension, embedder.sha256

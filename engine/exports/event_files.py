@@ -1,4 +1,5 @@
-"""Export: a log as files that do not need this package, one for each event type, with an explanation of the columns.
+"""Export: a log as files that other programs can read without this package, one for each event type, with an
+explanation of the columns.
 
     parquet    <type>.parquet     header columns, then the event's fields, typed; vectors are lists of float32
     csv        <type>.csv         the same columns; lists and parts as JSON text, bytes and vectors as base64; an
@@ -8,7 +9,7 @@
 
 Rules
     - The same events give the same bytes, whether they are sealed or not (for Parquet: with the same pyarrow).
-    - A field with the name of a header column becomes `event_<field>` in a file of its type.
+    - A field that has the same name as a header column becomes `event_<field>` in the file of its type.
     - Numbers that are not finite are exact in Parquet and CSV (`nan`, `inf`); in JSON, which cannot name them, `null`.
 """
 

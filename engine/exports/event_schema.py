@@ -59,7 +59,7 @@ _PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean
 
 
 def meanings_of(cls: type[Event] | type[Part], common: Mapping[str, str]) -> dict[str, str]:
-    """Return what each field means: its docstring, or else what `common` says about a field of this name, or
+    """Return the meaning of each field: its docstring, or else the text in `common` for a field of this name, or
     nothing."""
     return {name: field_docs(cls).get(name) or common.get(name, "") for name in cls.__struct_fields__}
 

@@ -8,9 +8,10 @@
 
 Rules
     - A split is one of the three that the run committed to: evolution, anchors, held_out.
-    - Right answers are in it only on request, and only with the questions: publishing them gives them to the next
-      model's training. Memories contain those of the questions that they come from, as prompts do.
-    - A row with a text of a subject is left out, and counted: erasing its key would not reach it there.
+    - Right answers are included only on request, and only in the files of questions: once published, they may end up in
+      the training data of the next model. Memories, like prompts, contain the right answers of the questions that they
+      come from.
+    - A row with a text of a subject is left out and counted: destroying the key would not erase the text there.
     - All files are JSON Lines, since `datasets` reads a folder with one reader, and traces have no other form. The card
       says what the columns of the tables are, so that no reader guesses it from the first rows.
     - The same log gives the same bytes.
@@ -53,7 +54,7 @@ _READS: frozenset[type[v.Event]] = frozenset({
 _PLANNED = ("question_id", "task_type", "skill", "purpose", "iteration", "search_arm", "routing_arm")
 _TEXTS = ("question_id", "question", "recognise", "reasoning", "answer", "wrong_answer")
 _BREAKS = re.compile("[\x85\u2028\u2029]")
-"""What Python counts as the end of a line and JSON does not."""
+"""Characters that end a line for Python but not for JSON."""
 
 
 class HfReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,12 +4,13 @@ Rules
     - Log, samples and metrics are Inspect's own classes, and its own `write_eval_log` writes them.
     - A sample is a question. Its messages are the last conversation with the answering model. Its transcript and its
       usage include every call, the judge's too, and its metadata has the ids of the memories shown.
-    - Each log is a separate task: of two logs of one task, Inspect takes the earlier for a failed attempt and hides it.
-    - The score `correct` is C or I, and N without an answer; an undecided answer is unscored, and in no metric. Scores
-      in between, such as F1, are in `score`. An exam that was scored again has the later verdicts.
+    - Each log is a separate task: if two logs belong to one task, Inspect takes the earlier for a failed attempt and
+      hides it.
+    - The score `correct` is C or I, or N if there is no answer. An undecided answer is unscored and enters no metric.
+      Graded scores, such as F1, are in `score`. If an exam was scored again, the later verdicts are exported.
     - The target is the gold answer, unless this copy of the run lacks it.
-    - No text of a subject is exported, even with the keys: erasing it would not reach the export. Its sample says so,
-      and keeps the verdict.
+    - No text of a subject is exported, even if the keys are there: erasing the subject would not reach the export. The
+      sample says so, and keeps the verdict.
 """
 
 from __future__ import annotations

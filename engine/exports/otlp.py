@@ -36,9 +36,9 @@ def sender() -> Callable[..., AbstractContextManager[QueuedOutbox]]:
 
 
 class OtlpReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was exported: events 1 to `until` of the run and those of its `exams` until then, as `spans` and
-    `verdicts` (log records named gen_ai.evaluation.result); `to` is the folder or the collector, and `takes_verdicts`
-    is whether it accepts them."""
+    """What was exported: events 1 to `until` of the run, and its `exams` up to then, as `spans` and `verdicts` (log
+    records named gen_ai.evaluation.result). `to` is the folder or the collector, and `takes_verdicts` says whether it
+    accepts verdicts."""
 
     run: str
     to: str

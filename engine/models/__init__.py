@@ -1,1 +1,1 @@
-"""Models behind one seam: an execution model answers a prompt, a guidance model authors a typed reply."""
+"""Models behind one interface: an execution model answers a prompt, and a guidance model writes a typed reply."""

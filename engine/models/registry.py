@@ -1,9 +1,9 @@
 """The models by name: from a spec such as `openai/qwen3?base_url=...` to an open model of the wanted tier.
 
 Rules
-    - Opening a model makes no call, but a missing key or client package shows here, before a run starts.
+    - Opening a model makes no call, but it fails if a key or a client package is missing, before a run starts.
     - An embedded model serves the tier that it was made for; any other serves every tier.
-    - The providers are those of installed packages, of this one as of any other (engine/seams/plugins.py).
+    - Providers come from installed packages; this package registers its own in the same way (engine/seams/plugins.py).
 """
 
 from __future__ import annotations

@@ -14,14 +14,14 @@ Rules
     - Every failed attempt is reported before the next one is made; the caller records it.
     - A wait is never shorter than the provider's `retry-after`. If that exceeds `longest_rest_s`, as when a day's quota
       is used up, the run stops and names the time.
-    - After `pause_after` outages in a row (faults of the first three rows), over all calls, none is made for `pause_s`
-      seconds; after `give_up_after` the run stops cleanly and can be resumed. Calls that were in flight when a pause
-      began are not counted: many calls that fail at once, as when a server goes down, are one symptom. A pause is
-      announced; the record says how long each call waited.
+    - After `pause_after` outages in a row over all calls (an outage is a fault of the first three rows), no call is
+      made for `pause_s` seconds; after `give_up_after` outages the run stops cleanly and can be resumed. Calls that
+      were in flight when a pause began are not counted: if a server goes down, many calls fail at once for the same
+      reason. A pause is announced, and the record says how long each call waited.
     - A provider that has never answered counts as unreachable after `reach_s` seconds: its address is wrong, or it was
       not started. For one that has answered before, the whole policy applies.
     - If the first `pause_after` calls are all rejected, the calls themselves are at fault: the run stops rather than
-      lose every question. If none of their replies has text, that is announced.
+      lose every question. If the first `pause_after` replies all have no text, this is announced.
     - A request to stop waits for calls in flight, but not for pauses between attempts.
 """
 

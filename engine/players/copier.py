@@ -1,8 +1,8 @@
 """The copier: a learner that knows nothing, for any question and any episode.
 
-It repeats what its prompt shows: the answer of the question most like its own, or the actions of earlier episodes in
-their order. If nothing is shown, and for the share of actions that a temperature above 0 turns into trials, it draws
-from the options; a draw depends only on the request.
+It repeats what its prompt shows: the answer of the most similar question, or the actions of earlier episodes in their
+order. It draws from the options if the prompt shows nothing, or if a temperature above 0 turns an action into a trial.
+A draw depends only on the request.
 """
 
 import re

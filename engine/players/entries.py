@@ -1,4 +1,4 @@
-"""The generated benchmarks by name, with the players that they are run with; none is imported before it is opened."""
+"""The generated benchmarks by name, with their default players; a benchmark is imported only when it is opened."""
 
 from collections.abc import Mapping
 from pkgutil import resolve_name

@@ -1,4 +1,5 @@
-"""`builtin/<name>`: the embedded players, each by the name of its constructor; none is loaded before a run names it."""
+"""`builtin/<name>`: the embedded players, each by the name of its constructor; a player is loaded only when a run names
+it."""
 
 from __future__ import annotations
 

@@ -17,6 +17,6 @@ class StandIn:
         self._reply = reply
 
     async def complete(self, request: Request) -> Completion:
-        """Raises `UsageError` if guidance or a judgement is asked for without its JSON."""
+        """Raises `UsageError` if a request for guidance or a judgement lacks its JSON."""
         text = self._reply(request)
         return Completion(text=text, input_tokens=count_tokens(request.text), output_tokens=count_tokens(text))

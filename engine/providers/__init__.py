@@ -1,1 +1,1 @@
-"""Providers of models and vectors: their clients, and what the doctor asks them. README.md has the rest."""
+"""Providers of models and vectors: their clients, and the checks that the doctor makes. README.md has the rest."""

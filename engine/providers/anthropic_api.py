@@ -1,16 +1,16 @@
 """`anthropic/<model>`: Claude through the official SDK, or any server that speaks /v1/messages.
 
 Rules
-    - The system message, which many calls share, is marked for the provider's cache. One shorter than the model's
-      least cacheable length (1,024 tokens and more) is not cached, and costs nothing more.
-    - A batch is one call of many requests whose replies are fetched when it has ended;
-      engine/providers/batches.py makes them.
+    - The system message, which many calls share, is marked for the provider's cache. If it is shorter than the model's
+      smallest cacheable length (1,024 tokens or more, depending on the model), it is not cached, at no extra cost.
+    - A batch sends many requests in one call, and their replies are fetched when it has ended;
+      engine/providers/batches.py makes batches.
     - Newer models decide for themselves how much to think, or do not think (`thinking` on, off); a token budget is for
       models before Opus 4.7.
     - Current models take no temperature; it is sent only if the spec says `temperature=send`. A reply is recorded, so a
       replay does not depend on whether the provider would give it again.
-    - A schema is sent as the SDK would send it: what the provider does not accept in it (bounds, say) goes into its
-      descriptions.
+    - A schema is sent as the SDK would send it: parts that the provider does not accept (such as bounds) are moved into
+      the descriptions.
 """
 
 import json

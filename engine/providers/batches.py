@@ -1,14 +1,15 @@
-"""Calls that go to a provider as one batch, at the price of batches.
+"""Calls that go to a provider as one batch, at the batch price.
 
 Rules
-    - Every possible caller is announced first (`add_callers`) and signs off in the end (`remove_caller`). Once all
-      remaining callers wait in the queue, their requests are submitted as one batch. Calls of others are made directly.
+    - Every possible caller is announced first (`add_callers`) and signs off at the end (`remove_caller`). As soon as
+      all remaining callers wait in the queue, their requests are submitted as one batch. Calls from anyone else are
+      made directly.
     - The batch's id is durable before anything waits for its replies, so a resumed run collects the same batch, even if
       batches are switched off by then. A call is submitted again only once its result in the batch is recorded as a
       failure.
-    - A request that failed in its batch for a passing reason (expired, overloaded) is made again as a direct call; one
-      that was refused is final, like any other.
-    - Waiting ends as soon as the user asks to stop. The batch is paid for and is found again.
+    - If a request failed in its batch for a transient reason (expired, overloaded), it is made again as a direct call.
+      A refusal is final, as for any other call.
+    - Waiting ends as soon as the user asks to stop. The batch is paid for, and a resumed run collects it.
 """
 
 import asyncio
@@ -84,7 +85,7 @@ class BatchQueue:
         self._submit_when_complete()
 
     def cancel(self, reason: Interrupted) -> None:
-        # The first reason is the cause; those of other callers follow from it.
+        # The first reason is the cause; the reasons of other callers follow from it.
         self._cancelled = self._cancelled or reason
 
     async def aclose(self) -> None:
@@ -124,7 +125,7 @@ class BatchQueue:
         took = (time.perf_counter_ns() - began) // 1000
         if isinstance(outcome, Completion):
             return Answered(outcome, took)
-        # Lost for a reason of its own; what concerns every call (a denied key) surfaces in the direct call below.
+        # Lost for a reason of its own; a fault of every call (a denied key) surfaces in the direct call below.
         failed = FailedAttempt(outcome, took, is_lost=not outcome.passes and outcome.kind not in HOPELESS)
         if failed.is_lost:
             raise Unanswered(failed)
@@ -162,7 +163,7 @@ class BatchQueue:
         if self._client.spending is None:
             return nullcontext(lambda completion: None)
         if await self._client.spending.room(self.name, request):
-            # That may have taken a long time.
+            # Reserving may have taken a long time.
             self._check_cancelled()
         # `in_batch`: a direct call that is short of money must not wait for this one, since this one may be waiting in
         # the queue for the caller of that call.
@@ -171,7 +172,7 @@ class BatchQueue:
     # ------------------------------------------------------------ a batch
 
     async def _process(self, waiting: Collection[_WaitingCall]) -> None:
-        """Deliver its reply to every call, from the batch that already has it or from a new one."""
+        """Deliver to every call its reply, from the batch that already has it or from a new one."""
         try:
             for batch_id, calls in (await self._by_batch(waiting)).items():
                 replies = await self._fetch_replies(batch_id, len(calls))

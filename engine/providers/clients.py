@@ -1,7 +1,7 @@
 """What the official clients of providers have in common: a key from the environment, and one tree of errors.
 
-The clients of OpenAI and Anthropic come from the same generator: here their errors become faults, and their replies,
-which they do not check against a type, are read into types.
+The clients of OpenAI and Anthropic come from the same generator. Here their errors become faults, and their replies,
+which the clients do not validate, are read into types.
 """
 
 import json
@@ -267,7 +267,8 @@ def _safe(words: str, key: str) -> str:
 
 
 def _by_proxy(url: str) -> str:
-    """Return which proxy is used, by its variable: a proxy is a common mistake with a server on a local network."""
+    """Return which proxy is used, by the variable that sets it: a forgotten proxy is a common cause of trouble with a
+    server on a local network."""
     address, proxies = urlsplit(url), getproxies_environment()
     host, used = address.hostname or "", next((name for name in (address.scheme, "all") if proxies.get(name)), "")
     if not used or proxy_bypass(host):
@@ -310,7 +311,8 @@ def told_context(refusal: str) -> int:
 
 
 def without_key(text: str, key: str) -> str:
-    """Return a provider's text without the key, the environment's secrets (should it repeat them) and lone surrogates.
+    """Return a provider's text without the key, the environment's secrets (in case it repeats them) and lone
+    surrogates.
 
     A key of fewer than eight letters is a dummy for a server that needs none, and might be a word. Lone surrogates come
     from JSON escapes or a cut reply; they cannot be encoded as UTF-8 and become U+FFFD.

@@ -2,11 +2,12 @@
 
 Rules
     - Nothing is changed, and a check never raises: a problem is a failed check with its remedy.
-    - Only configured models are asked, and only if the caller allows it: a server for its models, and each tier a run's
-      first prompts, again if a run would ask again. None is retried, and none follows a failure. Limit, second attempt
-      and patience are those of a run, so that its problems show here.
-    - A reply without an answer fails the trial, as most other questions would end the same way. The learner is asked
-      `ASKED` questions, as one says little about how it answers; the other tiers one.
+    - Only configured models are called, and only if the caller allows it: a server is asked for its list of models, and
+      each tier gets a run's first prompts, a second time where a run would ask again. Failed calls are not retried, and
+      none is made after a failure. Token limits, second attempts and timeouts are those of a run, so that its problems
+      show here.
+    - A reply without an answer fails the trial, since most other questions would end the same way. The learner is asked
+      `ASKED` questions, because a single one says little about how it answers; each other tier is asked one.
 """
 
 import asyncio
@@ -105,8 +106,8 @@ REPLIES: Mapping[str, tuple[str, str]] = {
     "again": ("; the first was no answer", f"A run asks twice for such a reply. To ask once, set {_QUIET}."),
     "fine": ("", ""),
 }
-"""What is said about a reply, and how to get a better one: first the reasons for which it does not count as an
-answer."""
+"""What is said about a reply, and how to get a better one. The reasons why it does not count as an answer come
+first."""
 
 CheckState = Literal["ok", "optional", "failed"]
 
@@ -130,7 +131,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FirstPrompt(NamedTuple):
-    """What a tier is asked first; `read` returns the answer in a reply as displayed, "" if there is none. `score`
+    """The first request to a tier. `read` returns the answer in a reply as displayed, "" if there is none. `score`
     returns whether that answer is right (None: no rule can tell). `labels` are the possible answers, if few, and
     `are_listed` is whether the prompt lists them."""
 
@@ -273,7 +274,7 @@ def _guiding(world: World, evolution: Sequence[Question]) -> FirstPrompt:
     if ONTOLOGY in (wanted := writings(setting, types=len(setting.task_types))):
         brief, _ = ontology_brief(setting, name, setting.task_types, typed)
         return _typed(typed_request("ontology_v1", brief, OntologyReply), OntologyReply)
-    # If nothing reads skills, a run asks about failures alone; here, as if the learner had said nothing.
+    # If nothing reads skills, a run asks about failures only; here, as if the learner's reply were empty.
     task_type = typed[0][1]
     missed = [question for question, of in typed if of == task_type][: setting.config.failure_memories_per_target]
 
@@ -393,7 +394,8 @@ def _fault(name: str, model: TriedModel, fault: Fault) -> DoctorCheck:
 
 
 def _problem(name: str, problem: object, otherwise: str) -> DoctorCheck:
-    """Return a failed check, whose remedy is the command that one of our messages recommends, if it has one."""
+    """Return a failed check for one of our own error messages; its remedy is the command that the message recommends,
+    if any."""
     way = re.search(r"(python -m pip install |export |mage-es fetch ).*", str(problem))
     lines = [f"{line.removesuffix('.')}." for line in str(problem).splitlines()]  # one for each row of a file
     return DoctorCheck(name, "failed", "\n".join(lines), way[0] if way else otherwise)

@@ -53,6 +53,6 @@ def _vectors(reply: Any, count: int) -> Sequence[Sequence[float]]:
 
 
 def _tokens(reply: Any) -> int:
-    """Return the tokens of the texts as the server counts them, 0 if it gives none. Raises `ModelFault`."""
+    """Return the number of tokens in the texts as the server counts them, 0 if it reports none. Raises `ModelFault`."""
     usage = getattr(reply, "usage", None)
     return (read_as(_Usage, usage, what="count of embedded tokens").prompt_tokens or 0) if usage else 0

@@ -1,20 +1,21 @@
 """`evolve --dry-run`: the calls, tokens and dollars that a run will take, from a short rehearsal.
 
 Rules
-    - The rehearsal is a whole run in a temporary folder, a short one, with the benchmark's embedded models instead of
-      paid ones. Its first iteration, where nothing was learned, and its last, which asks all anchors, count once; those
-      between, as many as EVOLVE rotates actions, stand for all others. The run may end early; the rehearsal does not.
-    - A question to learn from takes a call at least, a later anchor none if it sees nothing new, is no longer needed,
-      or is recalled; at most every planned question takes the longest course that was rehearsed, and has a prompt as
-      long as those of the iteration with the longest.
-    - `hash` stands in for a served embedder, with the same batches, and counts characters; a judge that rejects
-      everything stands in for the judge.
-    - Tokens of an embedded model are counted. Those of another are estimated: a prompt's from its characters, a reply's
-      between the stand-in's and the raised limit of the request, depending on whether only the answer is asked for.
-      Thinking is added to the expected reply if its spec says `thinking=on` or a number; a model may also think on its
-      own, which only the maximum covers.
-    - No tokens come from a cache. The high estimate writes every fixed part into one, and repeats every batched call
-      on its own, at full price.
+    - The rehearsal is a complete but short run in a temporary folder, with the benchmark's embedded models instead of
+      paid ones. Its first iteration, which begins with nothing learned, and its last, which asks all anchors, count
+      once. The iterations in between, one for each action that EVOLVE rotates through, represent all others. The run
+      itself may end early; the rehearsal does not.
+    - Low: a question to learn from takes one call, and a later anchor takes none if it sees nothing new, is no longer
+      needed, or is recalled. High: every planned question takes the longest course that was rehearsed, with a prompt as
+      long as those of the iteration that had the longest prompts.
+    - The embedder `hash` replaces a served embedder, with the same batches, and counts characters; the judge is
+      replaced by one that rejects everything.
+    - Tokens of an embedded model are counted. Those of any other model are estimated: a prompt's from its characters; a
+      reply's between the stand-in's reply and the request's raised limit, depending on whether only the answer is asked
+      for. Thinking is added to the expected reply if the model's spec says `thinking=on` or a number. A model may also
+      think without being asked to, which only the maximum covers.
+    - No tokens are assumed to come from a cache. The high estimate also assumes that every fixed part is written to a
+      cache, and that every batched call is repeated by itself at full price.
 """
 
 from collections import Counter
@@ -115,7 +116,8 @@ class _Taken(NamedTuple):
 
 
 class _Rehearsal:
-    """What a rehearsal recorded; an event counts once for each of the run's iterations that its own stands for."""
+    """What a rehearsal recorded; an event counts once for each iteration of the run that its rehearsed iteration
+    represents."""
 
     def __init__(self, reader: LogReader, config: Config, iterations: int) -> None:
         self.of, self._requests = reader.of, Requests(reader)
@@ -240,8 +242,8 @@ def _judging(past: _Rehearsal) -> _Taken:
 
 
 def _embedding(past: _Rehearsal) -> _Taken:
-    """Return what the rehearsal embeds, which does not depend on the embedder, with the bounds if each iteration takes
-    as little as the least rehearsed one, or as much as the largest."""
+    """Return how much the rehearsal embeds, which does not depend on the embedder. The bounds assume that each
+    iteration takes as little as the smallest rehearsed one, or as much as the largest."""
     made, run = list(past.of(v.EmbeddingCalled)), past.config.iterations
 
     def bounds(amount: Callable[[v.EmbeddingCalled], int]) -> Amounts:

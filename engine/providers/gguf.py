@@ -1,6 +1,6 @@
 """What a GGUF file's header says about its model, read without loading it.
 
-The head is a list of names and values after the counts of tensors and of these values, little-endian
+The header, little-endian, has the number of tensors and the number of values, then a list of names and values
 (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md).
 """
 

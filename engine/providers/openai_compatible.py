@@ -2,10 +2,11 @@
 
 Rules
     - A streamed reply may be silent for at most `stall` seconds: a hanging server is noticed long before the timeout,
-      and a proxy that ends silent connections has nothing to end. If a reply repeats itself, the connection is closed
-      as if the reply's limit had cut it: the server stops, and the tokens are unknown.
-    - With `context` given, or named by a server that refused a request, a reply's limit is lowered to what its prompt
-      leaves. A prompt that leaves too little is refused here, because some servers would cut it silently.
+      and a proxy that closes silent connections does not interfere. If a reply repeats itself, the connection is closed
+      and the reply treated as if its limit had cut it: the server stops, and the number of tokens is unknown.
+    - If the length of the context is known, from `context` or from a server's refusal, a reply's limit is lowered to
+      the room that its prompt leaves. A prompt that leaves too little room is refused here, because some servers would
+      cut it silently.
 """
 
 from __future__ import annotations
@@ -286,8 +287,8 @@ class _Watched:
         return "".join(self._pieces)
 
     def adds_loop(self, piece: str) -> bool:
-        """Add a piece and return whether the text now loops; if so, drop everything after the point where that
-        shows."""
+        """Add a piece and return whether the text now loops; if so, drop everything after the point at which the loop
+        is recognised."""
         self._pieces.append(piece)
         self._length += len(piece)
         while not self.loops and self._length - self._looked >= self._every:

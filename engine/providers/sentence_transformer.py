@@ -3,7 +3,7 @@
 Rules
     - The same text gives the same bytes, whatever else is in the call: each text goes through the model alone and on
       one thread, since the order of the sums in a matrix product depends on its number of rows and on the threads. On
-      small machines one thread is also faster: several wait for each other far longer than they work.
+      small machines one thread is also faster, because several threads wait for each other far longer than they work.
     - Text beyond the model's own limit (all-MiniLM-L6-v2: 256 tokens) is ignored, as everywhere with these models.
 """
 

@@ -1,11 +1,11 @@
-"""What models behind a server have in common: attempts by their provider's client, and what the server says about
-itself.
+"""What models behind a server have in common: single attempts with the provider's client, and facts that the server
+reports about itself.
 
 Rules
     - The client makes one attempt: engine/models/retrying.py makes the others, so that each is recorded.
-    - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold up a call for ever. The
-      connection is then closed before the next attempt: no call is open twice, though a server that does not notice
-      goes on with what is no longer wanted.
+    - A whole reply must arrive within `timeout` seconds, so that a trickling server cannot hold up a call for ever.
+      After that the connection is closed before the next attempt, so no call is open twice, although a server that does
+      not notice goes on computing the abandoned reply.
     - A server's list of models is requested once, for at most `TIMEOUT_S` seconds, without retries. The key is
       cut out of every message before it is shown.
 """
@@ -118,7 +118,7 @@ class ServedModel(Preflight, ABC):
 
     async def require_served(self) -> list[str]:
         """A model missing from the list gets one short request, as some servers answer under any name; the return value
-        is what that cost, since no log has it."""
+        is the cost of that request, which no log records."""
         model, listed = self.spec.model, ListedModels({})
         try:
             if (listed := self.listed()).find(model) is not None:

@@ -3,7 +3,7 @@
 Rules
     - The engine starts with the first call and is shut down with `close`; a log or a replay never needs it.
     - A prompt goes through the model's chat template; what a template marks as thinking is not part of the answer.
-    - Greedy decoding on a GPU may still differ from batch to batch: replies are recorded, so a replay does not.
+    - Even greedy decoding on a GPU may differ from batch to batch; replies are recorded, so a replay does not differ.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 
 class VllmEngine(Preflight):
-    """Options: as vLLM's own engine arguments; `eager`: on or off; `thinking`: auto (default), on, off, or tokens to
-    think in, for templates that support it; `system`: `apart` (default), or `joined` to the user's message.
+    """Options: `dtype`, `max_model_len`, `gpu_memory_utilization`, `tensor_parallel_size` and `seed`, as in vLLM;
+    `eager`: on or off; `thinking`: auto (default), on, off, or tokens to think in, for templates that support it;
+    `system`: `apart` (default), or `joined` to the user's message.
     """
 
     OPTIONS = (

@@ -1,14 +1,16 @@
-"""Calling a function in separate processes: it may raise, hang, exit or eat memory, and the caller only learns why.
+"""Calling a function in a separate process: if it raises, hangs, exits or eats memory, the caller is unharmed and
+learns what happened.
 
 Rules
-    - A function with an importable name runs in a fresh interpreter, which imports it. One that this process was given
-      (from a notebook, the running script, a closure) runs in a fork, with everything that it refers to as of the fork.
-      On macOS, where forking is not safe, it runs in a thread of this process: past its limit the thread is abandoned,
-      since it cannot be killed, and a function that exits or eats memory takes this process with it.
-    - A process is started at the first call and kept for the next; as many calls run at once as there are cores. One
-      that does not return in time is killed, with whatever it started, and the next call starts another.
-    - It has no terminal: its input is empty, what it prints goes to standard error, and Ctrl-C is for this process. It
-      ends when this process ends, however that happens.
+    - A function with an importable name runs in a fresh interpreter, which imports it. Any other function (from a
+      notebook, the running script, a closure) runs in a fork, and sees everything that it refers to as it was at the
+      fork. On macOS, where forking is not safe, it runs in a thread of this process: a thread that exceeds its limit is
+      abandoned, since it cannot be killed, and a function that exits or eats memory takes this process down with it.
+    - A process is started at the first call and kept for later calls; as many calls run at once as there are cores. If
+      a call does not return in time, its process is killed with everything that it started, and the next call starts
+      another.
+    - The process has no terminal: its input is empty, its output goes to standard error, and Ctrl-C does not reach it.
+      It ends when the calling process ends, in whatever way that happens.
 """
 
 import os
@@ -45,7 +47,8 @@ class _Place(Protocol):
     """A place where a function runs, one call at a time."""
 
     def ask(self, values: Sequence[Any], seconds: float) -> _Said:
-        """Return the function's result. Raises `Unreturned` without one, and cannot be used afterwards."""
+        """Return the function's result. If there is none, it raises `Unreturned`, and the place cannot be used
+        again."""
 
     def end(self) -> None:
         """End it, even in the middle of a call."""

@@ -5,7 +5,7 @@ Starlark has no files, network, clock, imports or endless loops; its interpreter
 
 Rules
     - A tool's source defines `run`, whose parameters are the tool's; its arguments are one JSON object.
-    - A run ends with a result or a problem, both text and both reproducible; nothing a tool does raises here.
+    - A run ends with a result or a problem, each a reproducible text; nothing that a tool does raises an error here.
     - A worker that dies is replaced, and its current run is repeated.
 """
 

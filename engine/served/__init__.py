@@ -1,1 +1,2 @@
-"""Runs that answer with what they learned: freezing one, which are served, who may ask, what they recorded."""
+"""Runs that answer with what they learned: how a run is frozen, which runs are served, who may ask, and what was
+recorded."""

@@ -3,13 +3,14 @@
 Rules
     - A memory of a case that is farther from a question than the floor of its task type is about something else, and is
       left out. A question with nothing near gets nothing.
-    - Each case is judged by itself, so a near one lets no others in, unless a metric or a regression ranks them
-      (rules/metric.py): then the nearest only says that the question is of the kind that was learned, and that chooses,
-      as in learning and in exams.
+    - Each case is judged by itself, so a near case does not let others in. The exception is when a metric or a
+      regression ranks the cases (rules/metric.py): then the nearest case only shows that the question is of the kind
+      that was learned, and the ranking chooses the cases, as in learning and in exams.
     - The right cosine depends on the embedder and the kind of task. So questions of the run's own memories are wrapped
-      in other words, and the floor lets 95 of 100 of them find a memory of another question. They are measured wrapped
-      because questions of one template are so near to each other that a mere "Thanks!" would put one out of reach.
-    - If everyday questions, even in the template that the memories share, are all farther than that, the floor is
+      in other words, and the floor lets 95 of 100 of them find a memory of another question. The wrapping matters
+      because questions of one template are so near to each other that a floor measured without it would exclude a
+      question with a mere "Thanks!" added.
+    - If everyday questions are all farther than that, even in the template that the memories share, the floor is
       halfway between: nothing is known about future traffic, so both sides get the same margin.
     - A task type with too few memories uses the floor of all types together, and a run with too few has none.
 """
@@ -33,15 +34,16 @@ _MOST = 256
 """Most wrapped questions of all types together, unless some type would have fewer than _ENOUGH: they cost calls to a
 served embedder when a run is opened."""
 _ENOUGH = 20
-"""Fewest cases that show how near questions of a type are: one of them may lie below the floor."""
+"""The fewest cases that show how near questions of a type are; with these, one may lie below the floor."""
 _MISSED = 0.05
-"""Share of a type's own wrapped questions that its floor may shut out."""
+"""Share of a type's own wrapped questions that its floor may exclude."""
 _IN_TEMPLATE = 0.9
 """Share of a type's questions that must have a prefix or suffix in common for it to be their template."""
 
 
 class Probe(NamedTuple):
-    """A text to compare with a type's memories: a wrapped question of that type, or one about anything (no id)."""
+    """A text to compare with a type's memories: a wrapped question of that type, or an everyday question (without
+    id)."""
 
     text: str
     task_type: str
@@ -97,7 +99,7 @@ def _template(texts: Sequence[str]) -> tuple[str, str]:
 
 
 class SampledCase(NamedTuple):
-    """What a question is compared with to find a memory of a case."""
+    """The memories that a question is compared with to find a case."""
 
     question_id: str
     question: str

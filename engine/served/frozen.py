@@ -1,4 +1,4 @@
-"""A run's state at a marker, frozen, and the prompts that it gives for questions.
+"""A run's state, frozen at a marker, and the prompts that it gives for questions.
 
 No model is called and nothing is recorded; questions come from the run's own folder.
 """
@@ -51,11 +51,11 @@ class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
 
 class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a run gives for a question: the search arm with its propensity, the memories with their similarities
-    (cosines, unless a metric that was learned ranks them), and the messages of the first call, as {"role": ...,
-    "content": ...}; none if the route begins without a call. `nearest` is the cosine of the nearest memory (-1 without
-    memories) and `floor` the least that a memory must have, or the nearest where a metric ranks (0: anything).
-    `reason` says why there are no memories; empty if there are some. `evidence` is what the anchors showed about what
-    was learned, against the bare prompt."""
+    (cosines, unless a learned metric ranks them), and the messages of the first call, as {"role": ..., "content": ...};
+    there are none if the route begins without a call. `nearest` is the cosine of the nearest memory (-1 without
+    memories) and `floor` the least that a memory must have, or the nearest where a metric ranks (0: anything). `reason`
+    says why there are no memories; empty if there are some. `evidence` is what the anchors showed about what was
+    learned, against the bare prompt."""
 
     run_id: str
     marker: str
@@ -198,7 +198,7 @@ class FrozenRun:
         return found._replace(arm=choice.arm, probability=choice.probability, memories=kept, similarities=near)
 
     def warm(self) -> None:
-        """Precompute what the first question of each task type would have to wait for."""
+        """Precompute everything that would make the first question of each task type wait."""
         self.retrieved(_FIRST)
         for name in sorted(self.task_types):
             command = self._plan_command([_question("ask", _FIRST)], name, frozen=True, phase="serve")
@@ -311,8 +311,8 @@ def freeze(
 
 
 def in_use_now(run: Run, reader: LogReader, until: int) -> State:
-    """Return the state after event `until`, without what was taken out of use since: that is no longer shown, and no
-    longer teaches what is near. What was in quarantine by then stays there, even if it was released since."""
+    """Return the state after event `until`, without memories taken out of use since: these are no longer shown, and no
+    longer teach what is near. Memories in quarantine at that event stay there, even if they were released since."""
     state = state_of(run, reader, until=until)
     decided = reader.of(MemoryQuarantined, MemoryReleased, since=until + 1)
     for event in {event.memory_id: event for event in decided}.values():

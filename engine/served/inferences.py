@@ -1,4 +1,4 @@
-"""An inference explained from the log: what was put in, its outcome and the feedback on it."""
+"""An inference explained from the log: what was inserted, its outcome and the feedback on it."""
 
 import math
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ Inferred = TypeVar("Inferred", InferenceOpened, InferenceClosed)
 class InferenceReport(msgspec.Struct, frozen=True, kw_only=True):
     """An inference as recorded. `note` is what was chosen for it, rendered again from the state at its marker, as the
     chat turns before the client's (notes are in the first of them) or, if there are none, the text at the start of the
-    client's turn; `note_verified` is whether it has the recorded hash, `was_seen` whether it was put in."""
+    client's turn; `note_verified` says whether it has the recorded hash, and `was_seen` whether it was inserted."""
 
     run_id: str
     marker: str

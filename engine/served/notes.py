@@ -1,13 +1,14 @@
 """What a served run inserts before a user's turn: a note, and after it cases as turns of the chat.
 
 Rules
-    - Both equal what an answer prompt has before its question, to the byte: what was learned and judged by the guard is
-      served in the same layout. With small models, notes did harm after the question, or between it and the cases.
+    - Both equal the beginning of an answer prompt, up to its question, byte for byte: what was learned is served in the
+      layout in which the guard judged it. With small models, notes did harm after the question, or between it and the
+      cases.
     - They contain only memories, as turns and in the sections and quotations of an answer prompt
       (rules/ingredients.py), without skill, instruction or answer format: the client's own prompt says how to work and
       reply. So the replies of cases are the right answers, after their reasoning if the run reasons, without the run's
       own mark.
-    - They follow from the state at the marker and from the memories' ids. So `verify` can render them again from the
+    - They depend only on the state at the marker and on the memories' ids, so `verify` can render them again from the
       log.
 """
 

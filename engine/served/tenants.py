@@ -1,9 +1,9 @@
-"""The file of keys: who may ask and look, and which run they reach; without one, anyone on this machine.
+"""The file of keys: who may ask and look, and which run they reach. Without a file, anyone on this machine may do both.
 
 Rules
     - A key names its run; nothing in a request does. Keys of the same run are one tenant.
-    - The file holds hashes of keys, and names of variables for the upstream's. A request's key is compared with all of
-      them, in constant time, and never appears in a message.
+    - The file holds hashes of the clients' keys, and for the upstream's key the name of an environment variable. A
+      request's key is compared with all hashes in constant time, and never appears in a message.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     curates: bool = False
     """Whether it may take memories of its run out of use and bring them back."""
     views: bool = False
-    """Whether it may look, in `mage-es view`, at its run and at the one that serves it or, if it names no run, at all
+    """Whether it may look in `mage-es view`: at its run and the run that records for it or, if it names no run, at all
     runs."""
     rate: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0
     """Requests to the upstream per minute; 0 for no limit."""

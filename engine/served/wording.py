@@ -1,12 +1,12 @@
-"""How questions are worded in traffic: wrapped in other words, and among questions about anything else.
+"""How questions are worded in traffic: wrapped in other words, and mixed with questions about other things.
 
 Rules
     - A wrapped question asks the same thing: it has the words that people and applications put around a question, or is
       written with less care. No form depends on the meaning, so they are the same for every run.
     - A long prefix or suffix that nearly all questions of a kind share is their template. What is asked lies in
       between.
-    - A turn can be read as a whole, without what its client adds to each request, and by its paragraphs: a mail has its
-      question in one of them. The reading that is nearest to a memory shows what the turn is about.
+    - A turn can be read as a whole, without the text that its client adds to each request, or by paragraphs: a mail has
+      its question in one of them. The reading that is nearest to a memory shows what the turn is about.
 """
 
 import re

@@ -11,7 +11,7 @@ from mage_es.events.errors import UsageError
 
 
 class Kind(NamedTuple):
-    """A kind of plug-in: what registers it, how to try it, and what its README says about it."""
+    """A kind of plug-in: the object that its entry point names, how to try it, and what its README says about it."""
 
     offers: str
     usage: str

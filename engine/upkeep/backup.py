@@ -59,7 +59,8 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     head_chain: str
     exams: int
     is_newest: bool = True
-    """Whether nothing there belongs to a later backup that was interrupted or has lost its record."""
+    """Whether the backup is the last one there: no object belongs to a later backup that was interrupted or has lost
+    its record."""
 
 
 class MirrorReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,17 +79,15 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
     """Copy what is new in a run's logs to a folder or to `s3://bucket/prefix`; the run may be working meanwhile.
 
     By default the copy of `runs/first` is `runs-backups/first`: beside the runs, where nothing mistakes it for one.
-    What is already there is compared, in a folder by reading it, in a bucket by size and MD5 if the bucket knows it;
-    what is damaged is stored again. No copy has the keys of subjects: their texts in it read as erased until the run's
-    own key file is put there. Without `gold` it lacks the right answers: it can be read and asked, but neither examined
-    nor resumed.
+    Objects already there are compared: in a folder by reading them, in a bucket by size, and by MD5 if the bucket knows
+    it. Damaged ones are stored again. No copy has the keys of subjects: in the copy their texts read as erased until
+    the run's own key file is put there. Without `gold` it lacks the right answers: it can be read and asked, but
+    neither examined nor resumed.
 
-    Raises:
-        UsageError: The destination is neither.
-        SequenceConflict: It holds another run, a later or different state of this one, or the answers that it should
-            lack.
-        LogDamaged: A log, or one of its heads in the place, is not what was written.
-        PrerequisiteError: The destination is not accessible, or the run has no event yet.
+    Raises: UsageError: The destination is neither a folder nor a bucket. SequenceConflict: It holds another run, a
+    later or different state of this one, or the answers that it should lack. LogDamaged: A log, or one of its heads in
+    the place, is not what was written. PrerequisiteError: The destination is not accessible, or the run has no event
+    yet.
     """
     objects = open_objects(destination or str(place_beside(run.path)))
     # Listed before the run's log is copied, and copied after it, so that the copied log knows each of them.
@@ -137,9 +136,8 @@ def mirror(source: str, *, runs_dir: Path) -> MirrorReport:
     unchanged if it is the same or ahead. It is left out if it is another run or is being written, as is a damaged or
     incomplete backup. No run is ever deleted.
 
-    Raises:
-        UsageError: The source is neither, holds nothing, or is itself the backup of one run.
-        PrerequisiteError: It cannot be reached.
+    Raises: UsageError: The source is neither a folder nor a bucket, holds nothing, or is itself the backup of one run.
+    PrerequisiteError: It cannot be reached.
     """
     objects = open_objects(source)
     if not (names := objects.names()):
@@ -205,7 +203,7 @@ def _heads_of(run: Run) -> dict[str, Head]:
 
 
 def _heads_in(backed_up: CompleteBackup) -> dict[str, Head]:
-    """Return the same for a backup."""
+    """Return where each log in a backup ends, by its folder in the same way."""
     found = {}
     for place in ("", *_places(backed_up)):
         note = newest_head(backed_up, held(backed_up, at=place + _LOG), at=place + _LOG)
@@ -246,7 +244,7 @@ def _built(source: str, runs_dir: Path, name: str) -> Iterator[tuple[Path, Resto
 
 
 def _places(backed_up: CompleteBackup) -> list[str]:
-    """Return where a backup has the logs of a run's parts."""
+    """Return the places in a backup of the logs of a run's parts."""
     found = (match for each in backed_up.names() if (match := _WITHIN.match(each)) and match[2] not in (".", ".."))
     return sorted({match[1] for match in found})
 

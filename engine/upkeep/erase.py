@@ -1,11 +1,11 @@
-"""The verb `erase`: destroy the key of a subject, and deal with what its texts left behind.
+"""The verb `erase`: destroy the key of a subject, and remove or report every trace of its texts.
 
 Rules
-    - What was learned from its questions goes into quarantine first, by events; nothing is deleted. Then the key is
-      destroyed, then every store is searched, and last the receipt is recorded. The key goes first, so that no other
-      process can still write a text in clear after the search.
-    - If it was interrupted, it starts again. Without the key it cannot know what to search for: it deletes all caches,
-      and the receipt says what was not searched.
+    - First, events quarantine what was learned from the subject's questions; nothing is deleted. Then the key is
+      destroyed, every store is searched, and the receipt is recorded. The key is destroyed before the search, so that
+      no other process can write an unencrypted text after it.
+    - An interrupted erasure starts again. If the key is already gone, it cannot know which texts to search for, so it
+      deletes all caches, and the receipt says what was not searched.
     - Files that can be rebuilt (snapshots, replays) are deleted if they hold an unencrypted text of the subject. A file
       that the chain covers stays as it is: its texts are ciphertext.
     - A receipt holds no name: `subject_id` stands for the subject, as in its tokens.
@@ -44,7 +44,7 @@ _LEAST_NAME = 6
 
 
 class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What erasing a subject will do. `receipt` is an earlier one, if the key is already gone."""
+    """What erasing a subject will do. If the key is already gone, `receipt` is that of the earlier erasure."""
 
     run_id: str
     subject_id: str
@@ -52,7 +52,7 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     replies: int
     to_quarantine: tuple[str, ...]
     under_way: tuple[str, ...]
-    """Its unfinished questions, which a resume could then no longer finish."""
+    """Its unfinished questions, which a resumed run could no longer finish."""
     beside: dict[str, str]
     """Other runs in the same folder that have a key of the same subject, with the subject's id there."""
     receipt: v.KeyDestroyed | None = None
@@ -61,8 +61,8 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
 class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """What was done. `seq` is its event in the run's log, `path` the file of this receipt.
 
-    `provider_ids` are the provider's ids of the replies under the key: only the provider can delete what it keeps of
-    them. `is_repeated`: it was done before, and this is the earlier receipt.
+    `provider_ids` are the provider's ids of the replies encrypted under the key: only the provider can delete its own
+    copies. `is_repeated`: the subject was erased before, and this is the earlier receipt.
     """
 
     run_id: str
@@ -74,8 +74,8 @@ class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Found(NamedTuple):
-    """A subject of a run: its name ("" if its key is gone), its questions, and `under`, everything that stands for
-    it."""
+    """A subject of a run: its name ("" if its key is gone), its questions, and `under`, all ids and markers that the
+    log uses for it."""
 
     subject_id: str
     name: str

@@ -1,13 +1,14 @@
-"""What was derived from something learned, and what was merely shown together with it, according to a run's log.
+"""What was derived from a given memory or tool, and what was merely shown together with it, according to a run's log.
 
 Rules
-    - Derived is what a model wrote from it: its origin has a verdict on, or a reply to, a prompt that showed it, or a
-      reply of guidance to a brief that has the answer to such a prompt.
-    - The case of a missed question, with the right answer and solution of the data set, is not derived: it would read
-      the same anyway.
-    - Only one generation is followed. What was made from answers that saw something derived is counted, but does not
-      count as derived: with five cases in each prompt that would soon be all that a run learned.
-    - Shown together is what was in one prompt with it and is not derived.
+    - Something is derived from an item if a model wrote it from that item. Its origin then names the verdict on a
+      prompt that showed the item, a reply to that prompt, or a reply of guidance to a brief that contains the answer to
+      it.
+    - The case made from a missed question, which holds the data set's own answer and solution, is not derived: it would
+      read the same without the item.
+    - Only one generation is followed. Whatever was made from answers that saw a derived item is counted separately and
+      is not itself derived: with five cases in each prompt, that would soon include everything that a run learned.
+    - Items are shown together with it if they were in the same prompt and are not derived from it.
 """
 
 from collections import Counter
@@ -24,8 +25,8 @@ from mage_es.projections.memory import MemoryRow
 
 
 class Descent(NamedTuple):
-    """Ids of what was `derived`; those shown `together` with it, with the number of prompts; and how many more things
-    belong to the next generation."""
+    """The ids of what was `derived`; of what was shown `together` with it, with the number of prompts; and how many
+    more items belong to the next generation."""
 
     derived: tuple[str, ...]
     together: Mapping[str, int]
@@ -33,7 +34,7 @@ class Descent(NamedTuple):
 
 
 def lineage_of(reader: LogReader, state: State, name: str) -> Descent:
-    """Return what was derived from something learned, by its full id."""
+    """Return what was derived from an item, given its full id."""
     things, log = dict(things_of(state)), _Log(reader)
     derived = _derived(log, things, {name})
     together = Counter(other for shown in log.shown.values() if name in shown for other in shown)
@@ -45,7 +46,7 @@ def lineage_of(reader: LogReader, state: State, name: str) -> Descent:
 
 
 class _Log:
-    """What a log says about prompts: what each one showed, and the facts that resulted."""
+    """The prompts in a log: what each one showed, and the facts that resulted from it."""
 
     def __init__(self, reader: LogReader) -> None:
         self.shown = dict[tuple[int, str, str], set[str]]()
@@ -118,5 +119,5 @@ def _derived(log: _Log, things: Mapping[str, Any], names: Collection[str]) -> se
 
 
 def _is_given(thing: Any) -> bool:
-    """Return whether something says only what the data set says."""
+    """Return whether an item says only what the data set says."""
     return isinstance(thing, MemoryRow) and (thing.outcome, thing.kind) == ("failure_memory", CASE)

@@ -35,7 +35,7 @@ from mage_es.projections.fold import State
 
 
 class Together(msgspec.Struct, frozen=True, kw_only=True):
-    """Something, in use or not, that was in `prompts` together with a memory."""
+    """An item, in use or not, that was shown together with a memory in `prompts` prompts."""
 
     item: MemoryItem
     prompts: int
@@ -43,8 +43,8 @@ class Together(msgspec.Struct, frozen=True, kw_only=True):
 
 class CascadeReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """What a cascade did: the memory's current state; what was `derived` from it and is out of use with it; what was
-    derived and had been `out_before`; what was merely shown `together` with it and stays; and how many things are of
-    the next generation (`further`), which stay too. `was_out`: it had been in quarantine itself."""
+    derived and had been `out_before`; what was merely shown `together` with it and stays; and how many items are of the
+    next generation (`further`), which stay too. `was_out`: the memory itself had already been in quarantine."""
 
     report: MemoryReport
     derived: tuple[MemoryItem, ...]
@@ -112,7 +112,7 @@ def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") 
         whole = full_id(name, ids_of(state))
         found = lineage_of(reader, state, whole)
         in_use = [each for each in found.derived if status_of(state, each) not in OUT_OF_USE]
-        # What was taken out before stays out; what is left of its descent follows.
+        # Items taken out before stay out; those of their descendants still in use follow.
         was_out = status_of(state, whole) == QUARANTINED and bool(in_use)
         items = [(whole, reason)] if not was_out else []
         items += [(each, f"derived from {whole}: {reason}") for each in in_use]

@@ -1,13 +1,14 @@
-"""The verb `prune`: take out of use what a run's own record proves harmful, and say what that gains.
+"""The verb `prune`: take memories out of use that a run's own record proves harmful, and say what this gains.
 
 Rules
     - No model is called: it uses only the pairs that `effect` recorded, and the tosses of the coin (pruning.py says
       what they prove).
-    - What goes out of use is quarantined, by one commit of events with their reasons. Nothing is deleted.
-    - What a person released stays in use: the same pairs would only take it out again.
-    - The gain is that of the same questions, paired: as they were answered, and without any of what was taken out. A
-      question that saw several of them counts only if it was asked again without all of them.
-    - These pairs also chose what goes, so their gain says what was, not what will be; only an exam tells that.
+    - Harmful memories are quarantined by one commit of events that give the reasons. Nothing is deleted.
+    - A memory that a person released stays in use: otherwise the same pairs would take it out again.
+    - The gain compares the same questions, paired: as they were answered, and without any of the removed memories. A
+      question that saw several of these counts only if it was asked again without all of them.
+    - The same pairs decided what to remove, so the gain describes the past and does not predict the future; only an
+      exam can.
 """
 
 from collections.abc import Sequence
@@ -46,8 +47,8 @@ class PrunedMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PruneGain(PairedNumbers, frozen=True, kw_only=True):
-    """Questions that saw something that is taken out, asked again without all of it: how many were right `before` and
-    `after`."""
+    """Questions that saw a removed memory and were asked again without all that they saw: how many were right `before`
+    and `after`."""
 
     before: int
     after: int
@@ -70,7 +71,8 @@ class PruneGain(PairedNumbers, frozen=True, kw_only=True):
 
 class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was taken out of use, the most certain first; with `only_look`, what would be. Of the memories in use that a
-    prompt showed, `looked_at` had enough on record, `too_few` did not, and `released` were brought back by a person."""
+    prompt showed, `looked_at` had enough results on record, `too_few` did not, and `released` were brought back by a
+    person."""
 
     run_id: str
     only_look: bool

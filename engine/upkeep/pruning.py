@@ -1,14 +1,15 @@
-"""Which memories are proved harmful, by what `effect` has on record (worth/effect.py).
+"""Which memories are proved harmful by the results that `effect` recorded (worth/effect.py).
 
 Rules
-    - One test for each memory, chosen by how many answers there are, not by what they say: the sign test of its pairs
-      if there are `LEAST_PAIRS`, else Fisher's exact test of its coin if both sides have `live_gain.LEAST`. An
-      association proves nothing.
-    - A memory with fewer of both is left alone, and the correction does not count it.
-    - Holm's correction over all that were looked at [Holm 1979], two-sided at 5 %: at most one such list in twenty has
-      anything that does nothing. It holds under any dependence, unlike that of Benjamini and Hochberg: memories of one
-      prompt share its answer.
-    - It corrects for many memories, not for many looks: measuring more and looking again is another chance.
+    - Each memory gets one test, chosen by how many answers there are and not by what they say: the sign test of its
+      pairs if there are at least `LEAST_PAIRS`, else Fisher's exact test of its coin tosses if both sides have at least
+      `live_gain.LEAST`. An association proves nothing.
+    - A memory with too few of both is left alone, and the correction does not count it.
+    - Holm's correction covers all tested memories [Holm 1979], two-sided at 5 %: at most one list in twenty contains a
+      memory that makes no difference. Unlike the correction of Benjamini and Hochberg it holds under any dependence,
+      which matters because memories in one prompt share its answer.
+    - It corrects for many memories, not for repeated looks: measuring more and testing again adds another chance of
+      error.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The verb `memory review`: the proposals that a person decides on, with everything that helps."""
+"""The verb `memory review`: the proposals that wait for a person's decision, with everything that helps to decide."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -33,8 +33,8 @@ class NearAnchor(msgspec.Struct, frozen=True, kw_only=True):
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """A proposal that waits for a review (`waiting`), or for the next publish after it (`approved`). `why` says why no
-    anchor could judge it, in the publish of `marker`. `leak` is how much of a question of the split `leak_split`
-    (anchors or held-out) its texts hold, 0 to 1; from 0.8 on it would have been refused.
+    anchor could judge it, in the publish of `marker`. `leak` is the share, 0 to 1, of a question of the split
+    `leak_split` (anchors or held-out) that its texts hold; at 0.8 or more it would have been refused.
     """
 
     memory_id: str
@@ -99,7 +99,7 @@ def review(run: Run | Path | str) -> ReviewReport:
 
 
 def refused(reader: LogReader, *, until: int | None = None) -> list[RefusedProposal]:
-    """Return what will never be used, in the order in which that was decided, up to event `until`."""
+    """Return the proposals that will never be used, in the order in which they were refused, up to event `until`."""
     proposed = {each.memory_id: each for each in reader.of(v.MemoryProposed, until=until)}
     found, key = dict[str, RefusedProposal](), ""
     for event in reader.of(v.FeedbackGiven, v.MemoryRefused, v.ProposalSettled, v.ProposalReviewed, until=until):

@@ -1,13 +1,14 @@
-"""Who may look, and at which runs: one browser of this machine, holders of a file's keys, bearers of links.
+"""Who may look at which runs: one browser on this machine, clients whose key is in the file of keys, or holders of a
+link.
 
 Rules
-    - Without a file of keys there is one way in: the address of this machine that holds a link to everything, whose
+    - Without a file of keys there is one way in: an address on this machine with a link to everything. The link's
       secret ends with the process.
-    - With one, a request brings a key in a header, or what was signed for a key that logged in, in a cookie; or its
-      address holds a link, which shows one run until it expires. No way in lets anyone change anything.
-    - What was signed is remembered nowhere. The secret lies beside the file of keys, for its owner alone, and another
-      secret ends all links and logins. A login also ends with its key.
-    - Both files are read again with each request, so what is changed there holds from the next one on.
+    - With such a file, a request has a key in a header, or a signed cookie that it got by logging in with a key, or a
+      link in its address, which shows one run until it expires. None of these lets anyone change anything.
+    - Signed links and cookies are not stored anywhere. The secret that signs them lies beside the file of keys,
+      readable by its owner alone; replacing it ends all links and logins. A login also ends when its key is removed.
+    - Both files are read again with each request, so a change takes effect with the next one.
 """
 
 import base64
@@ -41,15 +42,15 @@ _MAY_NOT = "This key may not look at runs: `views = true` in the file of keys al
 
 
 class _Pass(msgspec.Struct, frozen=True, array_like=True):
-    """What is signed: the run that a link shows ("" for all) or the key that logged in, and the moment from which it is
-    no longer good, in seconds since 1970 (0: never)."""
+    """What is signed: the run that a link shows ("" for all) or the key that logged in, and when the signature expires,
+    in seconds since 1970 (0: never)."""
 
     name: str
     expires: int
 
 
 class Visitor(NamedTuple):
-    """Who looks: the name of their key, "" for a link, and the only runs that they see, None for all."""
+    """A visitor: the name of their key, "" for a link, and the only runs that they may see, None for all."""
 
     key: str = ""
     runs: frozenset[str] | None = None
@@ -84,7 +85,7 @@ class Access:
             try:
                 # The bytes, not the modification time: a file may be mounted over, or swapped behind a link.
                 if (found := read_small(self._file)) != self._read:
-                    self._read = found  # before it is looked into, so that a bad one is reported once
+                    self._read = found  # before it is parsed, so that a bad one is reported only once
                     self._ring = read_keys(self._file)
             except (MageError, OSError) as error:
                 if self._read:
@@ -93,9 +94,9 @@ class Access:
         return self._ring
 
     def admit(self, link: str, headers: Mapping[str, str]) -> Visitor:
-        """Return who asks, by the link in the address or else the headers, whose names are in lower case.
-
-        Raises `Refused`: 401 without any way in, 403 for one that is not good, 404 where there is none.
+        """Return who is asking, by the link in the address or else the headers, whose names are in lower case. Raises
+        `Refused`: 401 if there is neither key, cookie nor link, 403 if it is not valid, 404 if there is nothing at the
+        address.
         """
         if "." in link:
             run = self._opened(_LINK, link).name
@@ -158,7 +159,7 @@ class Access:
             return _secret_in(_beside(self._file))
         except PrerequisiteError as error:  # which names a place of this machine
             self._say(str(error))
-            raise Refused(503, "No link or login can be checked here now; the server's console says why.") from None
+            raise Refused(503, "Links and logins cannot be checked now; the server's console says why.") from None
 
 
 def _beside(keys: Path) -> Path:
@@ -180,7 +181,7 @@ def _visitor(key: Key) -> Visitor:
 
 
 def _login(key: Key) -> str:
-    return f"{_LOGIN} {key.sha256}"  # so that it ends when the key is another, or gone
+    return f"{_LOGIN} {key.sha256}"  # so that it ends when the key is replaced or removed
 
 
 def _cookie(header: str) -> str:
@@ -205,7 +206,7 @@ def _secret_in(file: Path) -> bytes:
         ) from error
     if len(found) < _SECRET:
         raise PrerequisiteError(
-            f"{file} is too short for a secret. Delete it: another one is made, and ends all links."
+            f"{file} is too short for a secret. Delete it: a new one is made, which ends all links."
         )
     if mode & 0o007:
         raise PrerequisiteError(f"Everyone on this machine can read the secret in {file}: chmod 600 {file}")

@@ -1,9 +1,10 @@
-"""Each asking of a question in full: plan, prompts as they were sent with what they quote, replies, verdict.
+"""Each asking of a question in full: its plan, the prompts exactly as sent and the texts that they quote, the replies,
+the verdict.
 
 Rules
-    - A prompt is shown as logged, as in `show`, and says whether it has its recorded hash. What it quotes is found by
-      rendering it again from the plan and the state that it was made on; if that is impossible, the page says why and
-      shows the rest. - A text that many prompts quote is in a chunk only once.
+    - A prompt is shown as logged, as in `show`, and says whether it has its recorded hash. The texts that it quotes are
+      found by rendering it again from the plan and the state that it was made on; if that is impossible, the page says
+      why and shows the rest.
 """
 
 from bisect import bisect_left
@@ -201,7 +202,7 @@ class Rendered:
                 kind = str(type(report).__struct_config__.tag)
                 shown = {"memories": fact.memories} if isinstance(fact, v.EpisodeStepped) else {}
                 found.append({"kind": kind, **msgspec.structs.asdict(report), **shown})
-        # It was asked, though this program would not have asked it.
+        # It was asked, although this version of the program would not have asked it.
         return [*found, *_recorded([record for record in facts if id(record.event) not in taken], requests)]
 
     def _state_at(self, seq: int) -> State:
@@ -232,7 +233,7 @@ def _prompt(request: Request, sources: Iterable[Quotation], texts: dict[str, int
 def _call(
     asked: Ask | v.ModelCalled, called: v.ModelCalled | None, seq: int, *, failures: Sequence[v.CallFailed] = ()
 ) -> dict[str, Any]:
-    """Return what was asked with its reply; a call that was not made, or not yet, has none."""
+    """Return what was asked with its reply; a call that was not made, or is still open, has none."""
     return {
         "kind": "call",
         **{name: getattr(asked, name) for name in ("about", "tier", "agent")},

@@ -35,9 +35,9 @@ from mage_es.projections.ledger import Ledger
 
 class AskReport(msgspec.Struct, frozen=True, kw_only=True):
     """An answer to a question of your own: what the model was asked, and the bundle that the run supplied. `evidence`
-    says how what was learned did on the anchors against the bare prompt, which decides how the question is asked.
-    If the nearest cases answered alone, it is `recalled`: no model was called, and `prompt` is empty.
-    `far` is a sentence if the question is far from all that was learned, else ""."""
+    compares what was learned with the bare prompt on the anchors; this decides how the question is asked. If the
+    nearest cases answered alone, it is `recalled`: no model was called, and `prompt` is empty. `far` is a sentence if
+    the question is far from all that was learned, else ""."""
 
     run_id: str
     marker: str

@@ -1,4 +1,4 @@
-"""The questions of a run and its exams, as tables: each asking with its verdict, and what the guard made of them.
+"""The questions of a run and its exams, as tables: each asking with its verdict, and the guard's conclusions.
 
 The facts are collected as columns (engine/askings/columns.py) and made into tables once.
 """
@@ -52,8 +52,8 @@ _NONE = np.iinfo(np.int64).min
 
 
 class _Log(NamedTuple):
-    """A log with askings: its row among the exams (-1: the run's own), and from when on in the run its plans and its
-    verdicts are shown (0: from their own events on)."""
+    """A log with askings: its row among the exams (-1: the run's own log), and the events of the run from which on its
+    plans and its verdicts are shown (0: from their own events on)."""
 
     exam: int
     since: int
@@ -155,8 +155,8 @@ class Askings:
         self._tell(self.exam_rows[exam], problem=problem)
 
     def verdicts(self, exam: str, *, is_start: bool = False) -> dict[str, bool]:
-        """Return by id which questions an exam decided, and whether rightly; at the start without questions whose call
-        failed (engine/viewing/card.py)."""
+        """Return the questions that an exam decided, by id, and whether each answer is right; at the start without
+        questions whose call failed (engine/viewing/card.py)."""
         columns, names = self.askings.columns, self.questions.columns["id"]
         places = np.flatnonzero(columns["exam"].numbers() == self.exam_rows[exam]).tolist()
         found = {names[columns["question"][place]]: columns["verdict"][place] for place in places}
@@ -213,8 +213,8 @@ class Askings:
             self._decide(*decision)
 
     def _carried_from(self, event: v.AnswerCarried) -> tuple[int, int]:
-        """Return the iterations whose verdict an anchor keeps: if it was planned, that of the last accepted snapshot;
-        if it was not, the one for which it was last asked."""
+        """Return the iterations whose verdict an anchor keeps: if it was planned, the iteration of the last accepted
+        snapshot; if it was not, the one in which it was last asked."""
         if (at := self._accepted.get(event.iteration)) is None:
             accepted = (k for k in self._state.scores.accepted() if k != event.iteration)
             at = self._accepted[event.iteration] = max(accepted, default=-(1 << 31))

@@ -32,7 +32,7 @@ class Gain(NamedTuple):
 def pair_of(exams: Iterable[ExamRecord], learner: str) -> tuple[str, str] | None:
     """Return the exams of the start and of the newest state that the same models answered, among the run's own. A later
     exam of an earlier state is not a newer measure of the run. An incomplete one does not count. Of several exams of
-    one state the first with the most questions counts: examining until the result is good must change nothing."""
+    one state the first with the most questions counts: repeating an exam until the result is good must not pay."""
     whole = sorted(
         (exam for exam in exams if exam.closed and is_own(exam.opened, learner)),
         key=lambda exam: (exam.opened.asked, -exam.seq),

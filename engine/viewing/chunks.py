@@ -69,9 +69,10 @@ def script(name: str, data: Any) -> bytes:
 
 
 class Viewed:
-    """What a page can ask about a run as it was when this object was made, which reads the whole log. `opened`:
-    subjects' texts are decrypted if their keys are here; `whole`: every chunk will be asked for, in the order of
-    `names`; `tell` is called meanwhile with the share of the log read so far. Any number of threads may ask."""
+    """Everything that a page can request about a run, as the run was when this object was made; making it reads the
+    whole log. `opened`: subjects' texts are decrypted if their keys are here; `whole`: every chunk will be asked for,
+    in the order of `names`; `tell` is called meanwhile with the share of the log read so far. Any number of threads may
+    ask."""
 
     def __init__(
         self,

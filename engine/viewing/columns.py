@@ -15,7 +15,7 @@ Integers = NDArray[np.integer[Any]]
 
 
 class _Column(Sequence[Any]):
-    """A sequence made of what `cut` returns."""
+    """A sequence whose items come from `cut`."""
 
     @overload
     def __getitem__(self, place: int) -> Any: ...

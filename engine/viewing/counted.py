@@ -1,4 +1,4 @@
-"""What a run counts, as interval tables: scores, posteriors, cost, and the sums that its overview shows."""
+"""The figures of a run, as interval tables: scores, posteriors, cost, and the sums that its overview shows."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _embedding: attrgetter[tuple[Any, ...]] = attrgetter("purpose", "iteration", "mo
 
 
 class Paid:
-    """What each account has cost, None if its price is unknown. A run has thousands of accounts and asks for their sum
-    at each stop, when only the newest have changed."""
+    """The cost of each account, None if its price is unknown. A run has thousands of accounts and needs their sum at
+    each stop, when only the newest have changed."""
 
     def __init__(self) -> None:
         self._places, self._costs = dict[Account, int](), list[float | None]()
@@ -64,7 +64,7 @@ class Counted:
 
     def __init__(self, state: State, learned: Learned, prices: Prices, older: Unmeasured) -> None:
         self._state, self._learned, self._prices, self._older = state, learned, prices, older
-        # Of the anchors that an iteration did not measure: how many are right by older verdicts so far, and how many.
+        # Of the anchors that an iteration did not measure: how many older verdicts call right so far, and of how many.
         self._kept = dict[int, Score]()
         counts = "from to iteration correct total unanswered undecided"
         self.scores = Rows("from to iteration purpose correct total unanswered undecided", numbers=counts)

@@ -83,7 +83,7 @@ class Learned:
         self._state = state
         self.rows: dict[str, int] = {}
         self.seqs = array("q")
-        self.fates, self._others = Fates(), set[str]()  # of what was learned, what is no memory
+        self.fates, self._others = Fates(), set[str]()  # learned items that are not memories
         self._questions: dict[int, str] = {}
         self._new, self._statuses = list[_Thing](), list[str]()
         self._counts = Counter[str]()
@@ -206,7 +206,7 @@ class Learned:
             self._statuses.append(reviewed(self._state, name, self.fates.of(name)[0]))
 
     def _add_new(self) -> None:
-        """Add the memories since the last event about anything else: they come in runs, which are added at once."""
+        """Add the memories since the last event about anything else: many come in a row, and are added at once."""
         if self._new:
             first, nothing = len(self.memories), [None] * len(self._new)
             self._remember(self._new, "memory")

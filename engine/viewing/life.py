@@ -1,12 +1,12 @@
 """The life of a run as interval tables: its events one after another, and the rows that each of them changed.
 
 Rules
-    - What a row says is what the projections say: an event goes to the state first, and then the rows of the keys that
-      it names are read off the state. No rule is repeated here, but for what happens to a memory (`learned.Fates`): the
-      memories themselves are gigabytes, and most are never looked at.
-    - Where nothing is folded (edges, askings, curations) a row is the event's own fields.
-    - Only the fields that some table shows are read, stretch by stretch. Plans, verdicts and causes are taken as
-      columns; the rest is applied event by event.
+    - A row says what the projections say: an event is first applied to the state, and then the rows of the keys that it
+      names are read from the state. No rule is repeated here, with one exception: what happens to a memory
+      (`learned.Fates`), because the memories themselves are gigabytes, and most are never looked at.
+    - Where no state is folded (edges, askings, curations), a row holds the event's own fields.
+    - Only fields that some table shows are read, one stretch of the log at a time. Plans, verdicts and causes are taken
+      as columns; all other events are applied one by one.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -113,7 +113,7 @@ class Life:
             readers = self._readers
             self._types.update(dict.fromkeys(cls for *_, cls in firsts))
             self._note(batches)
-            if self.exact:  # also what was there before the first event
+            if self.exact:  # including state from before the first event
                 self.counted.settle(firsts[0][0])
         steps = {cls: (self._folds.get(cls, ()), readers.get(cls, ())) for cls in self._folds.keys() | readers.keys()}
         stops = frozenset[type[Event]]() if is_past else _STOPS
@@ -227,7 +227,7 @@ class Life:
 
 
 def lives(stretches: Iterable[Batches], life: Life) -> Life:
-    """Let a life take in these events, and end it even if one of them cannot be read."""
+    """Let a life take in these events, and finish it even if one of them cannot be read."""
     with uncollected():
         try:
             for batches in stretches:
@@ -262,7 +262,7 @@ def _asked_again(event: v.QuestionsReasked) -> str:
 
 
 def _found(event: v.QuestionsReasked) -> Iterator[str]:
-    """Yield what was found by asking again, in words."""
+    """Yield in words the findings of asking again."""
     for each in event.without:
         named = each.memories[0][:_DIGITS] if len(each.memories) == 1 else f"{len(each.memories)} memories"
         yield f"{named} {each.won} won, {each.lost} lost of {each.pairs}"

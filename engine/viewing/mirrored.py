@@ -1,4 +1,4 @@
-"""The runs that a team backs up below one prefix of a bucket, in a folder that is kept up to date with them."""
+"""The runs that a team backs up under one prefix of a bucket, mirrored in a folder that is kept up to date."""
 
 import threading
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class Mirrored:
         self._look()
 
     def __call__(self) -> list[Run]:
-        # While one request waits for the bucket, any other is shown what is here.
+        # While one request waits for the bucket, all others get what is already here.
         if self._lock.acquire(blocking=False):
             try:
                 if self._clock.now() >= self._next:
@@ -53,7 +53,7 @@ class Mirrored:
         self._say_once({f"{name} is left out: {why}" for name, why in found.left_out.items()})
 
     def _say_once(self, messages: set[str]) -> None:
-        """Say what the last look has not already said."""
+        """Report only what the last look did not already report."""
         for message in sorted(messages - self._said):
             self._say(message)
         self._said = messages

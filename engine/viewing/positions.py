@@ -1,7 +1,8 @@
-"""Where the nodes of a graph are drawn: once, from the whole graph, so that no node ever moves.
+"""Where the nodes of a graph are drawn. Positions are computed once, from the whole graph, so that no node ever moves.
 
-Skills and task types are hubs, drawn by their edges. What was learned lies around the skill that it exercises (or else
-its task type), in order of birth from the middle outwards, like seeds in a sunflower: any number takes linear time.
+Skills and task types are hubs, drawn by their edges. Learned items lie around the skill that they exercise (or else
+their task type), in order of birth from the middle outwards, like seeds in a sunflower. The time is linear in their
+number.
 """
 
 from typing import Any
@@ -48,7 +49,8 @@ def positions(kinds: Codes, sources: Numbers, targets: Numbers, links: Codes) ->
 
 
 def _spread(count: int, links: set[tuple[int, int]], radius: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the centres of the flowers: near where their edges draw them, and far enough apart for their widths."""
+    """Return the centres of the flowers: near the places to which their edges pull them, and far enough apart for their
+    widths."""
     graph = rx.PyGraph()
     graph.add_nodes_from(range(count))
     graph.add_edges_from([(*link, None) for link in sorted(links)])

@@ -1,4 +1,4 @@
-"""What the logs of a run say, read once for all tables of its page."""
+"""The logs of a run, read once for all tables of its page."""
 
 import shutil
 import tempfile

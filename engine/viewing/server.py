@@ -3,15 +3,15 @@
 Rules
     - Only GET, and only what is listed: the application and the chunks of the runs, by their names. A request never
       becomes a path of the file system. The one POST is a login, which changes nothing here.
-    - `access.py` says who asks, and what they may see. For them nothing else exists.
-    - Chunks are scripts, which a page of any origin may include. So other origins are recognised by `Sec-Fetch-Site`
-      (they may lead to a page, and load nothing), without keys also by `Host`, and browsers are asked to pass no
-      address on: it may hold a link.
-    - The list of runs is rebuilt when it is asked for. A run that grows is read again when its index is asked for:
-      when its page is loaded.
-    - The address of a chunk names what it was made from, so a browser keeps it and asks once. Anything that shows texts
-      of subjects is not kept.
-    - A log that takes long to read is read in the background; meanwhile its index says how much has been.
+    - `access.py` decides who is asking and what they may see. Everything else looks to them as if it did not exist.
+    - Chunks are scripts, which a page of any origin may include. So requests from other origins are recognised by
+      `Sec-Fetch-Site`, and without keys also by `Host`: they may open a page but load nothing. Browsers are asked not
+      to pass a page's address on, because it may hold a link.
+    - The list of runs is rebuilt whenever it is requested. A growing run is read again when its index is requested,
+      that is, when its page is loaded.
+    - The address of a chunk identifies the data that it was made from, so a browser requests it once and caches it.
+      Nothing that shows texts of subjects is cached.
+    - A log that takes long to read is read in the background; meanwhile its index says how much has been read.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ _ONCE, _KEPT = "no-store", "private, max-age=31536000, immutable"
 _TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 _PAGES = ("", "index.html")
 _LOGIN, _STYLE = "login", "app.css"
-"""What everyone may see: where to log in, and what that page is made of."""
+"""What everyone may see: the login page and the files that it needs."""
 _MOST_LOGIN = 4096
 """Most bytes of a login."""
 _SIZE = re.compile(r"[0-9]{1,6}")
 _LINK_S = 7 * 86_400
-"""How long a link that a page asks for is good; `mage-es view --link` makes others."""
+"""How long a link made by a page is valid; `mage-es view --link` makes links with other spans."""
 _ASKING = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -127,7 +127,7 @@ class Viewer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where to look: with keys the page that asks for one, without them the address that lets in."""
+        """The address to open: with keys the login page, without them the address that holds the link."""
         place = f"http://{self._host}:{self.server_port}/"
         return place if self.access.ring else f"{place}{self.access.link('')[0]}/"
 
@@ -261,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
         other."""
         # What is left unread of a body must not be taken for the next request.
         self.close_connection |= "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
-        # With keys a page that reaches this server by a name of its own has no cookie under it.
+        # With keys, a page that reaches this server under another host name has no cookie for that name.
         if not self.server.access.ring and self.headers.get("Host") not in self.server.hosts:
             self._say(HTTPStatus.MISDIRECTED_REQUEST, "This server answers to its own address only.")
             return False
@@ -282,7 +282,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _cookie(self, login: str) -> dict[str, str]:
         """Return the header by which a browser keeps a login until it is closed or, if that is "", forgets it."""
         ends = "" if login else "; Max-Age=0"
-        # As the proxy with TLS says it: over plain HTTP a browser would not keep a cookie that is `Secure`.
+        # The TLS proxy says whether it is HTTPS: over plain HTTP a browser would not keep a `Secure` cookie.
         safe = "; Secure" if self.headers.get("X-Forwarded-Proto") == "https" else ""
         return {"Set-Cookie": f"{COOKIE}={login}; HttpOnly; SameSite=Lax{safe}{ends}"}
 

@@ -173,7 +173,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
     sent = (fact.sent for fact in facts if isinstance(fact, v.ModelCalled | v.CallFailed) and fact.tier == "execution")
-    # A call that was not made, or not yet, is shown as it would be made now.
+    # A call that was not made, or is still open, is shown as it would be made now.
     first = begin(planned_course(world, state, planned))
     request = asking.requests.request(next(sent, v.Sent())) or (first.request if isinstance(first, Ask) else None)
     is_as_planned = (sha256_text(request.text) if request else "") == planned.prompt_sha256

@@ -1,22 +1,21 @@
 """Interval tables: what a run was like at any moment of its life, without a fold.
 
-Form
-    A chunk is a file `data/<name>.js` with one call, `mage("<name>", "<base64 of gzip of JSON>")`. `<name>` is `runs`,
-    `<run>/index`, or `<run>/<table>-<n>` (n from 0); the index says how many chunks each table has.
-    The JSON of a table is {"first": F, "rows": N, "columns": {column: values}}: rows F to F + N - 1 of the table. A row
-    has a number, its place in the table; other tables name it by that. `values` is a list of N values, or
-    {"of": [distinct values], "at": [N places in it]} where values repeat. null: there is none.
+Form A chunk is a file `data/<name>.js` with one call, `mage("<name>", "<base64 of gzip of JSON>")`. `<name>` is `runs`,
+`<run>/index`, or `<run>/<table>-<n>` (n from 0); the index says how many chunks each table has. The JSON of a table is
+{"first": F, "rows": N, "columns": {column: values}}: rows F to F + N - 1 of the table. A row's number is its place in
+the table; other tables refer to it by that number. `values` is a list of N values, or {"of": [distinct values], "at":
+[N places in it]} where values repeat. null: there is no value.
 
     A row with `from` and `to` is valid for events from <= seq < to (`to` null: still). The state at seq is the rows
     that are valid there; a column `from` alone means: valid for good. Shares are fractions, `*_micro` millionths.
 
     Exact or by stops: in a log of at most 100,000 events every row begins at its very event. In a longer one the rows
     of scores, cost and bandits (marked S) begin at stops: the ends of phases and of iterations, exams, and the last
-    event; between two stops they say what held at the earlier one. `index.exact` tells which it is.
+    event; between two stops they say what held at the earlier one. `index.exact` tells the two cases apart.
 
 runs: {"runs": [{run}]}; each has `<run>/index` and `<run>/card`.
 
-words: {"words": {word: its meaning}}, which the page explains where it shows them.
+words: {"words": {word: its meaning}}, which the page explains wherever they appear.
 
 card
     state (finished unfinished served damaged empty unread) problem (of the last three), benchmark baseline (its name,

@@ -1,4 +1,4 @@
-"""What happened when a question was asked, move by move: calls with their exact prompts, tools, searches, actions."""
+"""What happened when a question was asked, step by step: calls with their exact prompts, tools, searches, actions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -66,7 +66,8 @@ class ToolReport(msgspec.Struct, frozen=True, kw_only=True, tag="tool"):
 
 
 class SearchReport(msgspec.Struct, frozen=True, kw_only=True, tag="search"):
-    """One search: the query and the titles it found; `is_there`: their pages came with them; `problem` says why not."""
+    """One search: the query and the titles it found. `is_there` says whether the pages came with them, and `problem`
+    why not."""
 
     search: str
     query: str

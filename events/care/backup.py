@@ -6,12 +6,13 @@
     questions/<sha256>.parquet              texts of questions
     golds/<sha256>.parquet                  their gold answers, unless they are left out
     heads/<seq>-<root8>-<sha8>.note         signed heads; of a cosigned one, every state
-    tail/<first>                            frames of what was not sealed yet, from event <first> on
+    tail/<first>                            frames of events not sealed yet, from event <first> on
     head/<seq>                              how far a complete backup reaches, with the chain value that vouches for it
 
-Nothing is deleted, and only damaged objects are overwritten; what is missing or damaged is stored again. A log whose
-events differ from those in the backup, or that does not reach as far, is refused: the name of a tail object, its first
-event, can be taken only once. Which of these objects make up a complete backup is written last, see manifest.py.
+Nothing is deleted. Missing or damaged objects are stored again, and no intact object is overwritten. A log is refused
+if its events differ from those in the backup, or if it ends earlier: a tail object is named after its first event, so
+two histories cannot both use the name. The list of the objects that make up a complete backup is written last
+(manifest.py).
 """
 
 import hashlib
@@ -53,7 +54,7 @@ class Stored(NamedTuple):
 
 
 class Held(NamedTuple):
-    """The parts of a log that a place holds: the ranges of segments, tail objects and heads."""
+    """The parts of a log at a place: the ranges of its segments, its tail objects and its heads."""
 
     segments: list[Range]
     tails: list[int]
@@ -138,7 +139,7 @@ class _Backup:
         found = held(self._objects, at=self._at)
         before = self._newest_head(found)
         self._require_same_history(found, before)
-        # Questions, tail, segments, head: in this order an interruption leaves no head without what it names.
+        # Questions, tail, segments, head: in this order an interruption leaves no head that names a missing object.
         reader = LogReader(self._layout.path, self._fs, vocabulary=self._vocabulary, opened=False)
         back_up_questions(
             reader, self._fs, self._layout, self._objects, at=self._at, store=self._store, gold=self._gold
@@ -165,7 +166,7 @@ class _Backup:
         if before.seq > self._tail.head.seq:
             raise self._conflict(f"reaches event {before.seq}, this log only event {self._tail.head.seq}")
         ours = self._tail.listing.segments
-        # Ranges are cut by the writer: a range that this log lacks was sealed by a log that took another course.
+        # The writer decides where a range ends: a range that this log lacks was sealed by a log with another history.
         alien = [span for span in found.segments if span not in ours]
         common = [span for span in ours if span in found.segments]
         if alien:
@@ -201,7 +202,7 @@ class _Backup:
         )
 
     def _store_tail(self, found: Held) -> None:
-        # An object ends with its write-ahead file, so that no segment cuts one in two.
+        # An object ends where its write-ahead file ends, so that no segment begins in the middle of one.
         frames = [frame for frame in self._tail.frames if frame.first > self._tail.listing.sealed]
         chains = {frame.last: frame.chain for frame in frames}
         while frames:

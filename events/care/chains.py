@@ -1,12 +1,13 @@
-"""The hash chain recomputed from records, so that a head printed long ago can be found in what has been sealed since.
+"""The hash chain, recomputed from records, so that a head printed long ago can be found even after its events were
+sealed.
 
 Rules
     - The chain covers the bodies of frames, and sealing drops those. But a body is a function of its records, and each
       record knows its commit, so the chain value after every commit can be computed again.
-    - That works only if this release writes events as the one that recorded them did. The last value is compared with
-      the recorded one: if the two differ, all values are discarded.
-    - A head computed from a segment's events also vouches for what came before: the segment starts with the record of
-      the hash of the one before it.
+    - This works only if this release encodes events exactly as the release that recorded them did. So the last computed
+      value is compared with the recorded one, and if they differ, all values are discarded.
+    - A head computed from a segment's events also vouches for everything before them, because each segment starts with
+      a record of the previous segment's hash.
 """
 
 import re
@@ -37,9 +38,8 @@ def heads(about: Description, records: Sequence[Record], vocabulary: Vocabulary)
 
 
 class HeadSearch:
-    """Looks through all heads that a log ever had for one that was printed earlier, or for its first digits.
-
-    `found` is that head; `untold` are the sealed ranges whose heads this release cannot compute.
+    """Searches all heads that a log ever had for one that was printed earlier, or for its first digits. `found` is that
+    head; `untold` are the sealed ranges whose heads this release cannot compute.
     """
 
     def __init__(self, wanted: str) -> None:

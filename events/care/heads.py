@@ -34,7 +34,7 @@ _LONGEST = 1 << 16
 
 
 class KeptHead(NamedTuple):
-    """A signed head: where it is from, what it says, and who signed it."""
+    """A signed head: its source, its content, and who signed it."""
 
     file: Path
     checkpoint: Checkpoint
@@ -42,7 +42,7 @@ class KeptHead(NamedTuple):
 
 
 class SeenHead(NamedTuple):
-    """A valid line below a head: whose it is, for which event, and when a witness saw it (seconds since 1970)."""
+    """A valid line below a head: who signed it, for which event, and when a witness saw it (seconds since 1970)."""
 
     verifier: Verifier
     seq: int
@@ -183,7 +183,7 @@ class _Heads:
     def _lines(self, head: KeptHead, verifiers: Sequence[Verifier]) -> Iterator[SeenHead]:
         signed = False
         for line in head.note.signatures:
-            # A line of an unknown key says nothing, true or false.
+            # A line by an unknown key proves nothing, whether it is true or false.
             for verifier in (each for each in verifiers if each.signed(line)):
                 if not verifier.is_by(head.note.text, line):
                     self._problems.append(f"{head.file}: the signature of {verifier.name} is false")

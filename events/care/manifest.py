@@ -2,8 +2,8 @@
 
     whole/<number>      the objects of one complete backup; the newest counts
 
-So every byte of a restored run is compared with a hash, a missing object is noticed, and what an interrupted backup
-left behind belongs to none.
+So every byte of a restored run is compared with a hash, a missing object is noticed, and objects left behind by an
+interrupted backup belong to no complete one.
 """
 
 import hashlib

@@ -13,7 +13,7 @@ _LOCK = ".lock"
 
 
 class Listed(NamedTuple):
-    """What a place says about an object without sending it: its size in bytes, and its MD5 if the place knows it."""
+    """What a place knows about an object without sending it: its size in bytes and perhaps its MD5."""
 
     size: int
     md5: str
@@ -119,7 +119,7 @@ def create_once(objects: Objects, name: str, data: bytes) -> bool:
         return False
     except (PrerequisiteError, OSError):
         try:
-            # It may have been stored and only the answer lost: the bytes decide.
+            # It may have been stored although the answer was lost: the bytes decide.
             stored = objects.read(name)
         except (FileNotFoundError, PrerequisiteError, OSError):
             stored = None

@@ -1,5 +1,4 @@
-"""Care of the questions beside a log: verifying and backing up their files, each by the hash that names
-it."""
+"""Verifying and backing up the files of questions beside a log; each file is named by its hash."""
 
 import hashlib
 import re

@@ -1,6 +1,6 @@
 """Repair: truncate a damaged log after its last intact event, if there is no copy to restore it from.
 
-Nothing is thrown away, and an interrupted repair leaves a log that is still refused, or one that records the cut.
+Nothing is thrown away. If a repair is interrupted, the log is either still refused or already records the cut.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,10 +31,10 @@ class CutOut(msgspec.Struct, frozen=True, kw_only=True):
 class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with a log, and what is, or would be, lost by cutting it to its last whole prefix.
 
-    The prefix ends with event `whole_seq`. `lost_first` is 0 if no event is lost, `lost_last` if nothing shows how far
-    the log went; `reached` is the last iteration that appears in what is lost, -1 if none. `done` is whether the log
-    was cut; what is cut out is in the folder `kept`; `head_seq` and `head_chain` are its present head. The caller adds
-    what verifying the repaired log showed: `left`, which a repair cannot fix, `mends`, which opening the log fixes
+    The prefix ends with event `whole_seq`. `lost_first` is 0 if no event is lost; `lost_last` is 0 if nothing shows how
+    far the log went; `reached` is the last iteration that appears in what is lost, -1 if none. `done` is whether the
+    log was cut; what is cut out is in the folder `kept`; `head_seq` and `head_chain` are its present head. The caller
+    adds what verifying the repaired log showed: `left`, which a repair cannot fix, `mends`, which opening the log fixes
     without a cut, the last iteration `closed` in what is left (-1: none), and the `exams` that no longer count because
     their record was cut off.
     """

@@ -1,10 +1,10 @@
 """Which part of a damaged log is intact: the longest prefix that its hashes vouch for, and everything outside it.
 
 Rules
-    - The prefix consists of segments that are still as they were sealed, then of frames that continue the chain.
-      Nothing after the first missing or damaged event belongs to it, however sound it is in itself.
-    - Nothing is changed here. What opening the log fixes by itself is not damage: an unfinished append at the end, or a
-      damaged segment whose write-ahead file is still there.
+    - The prefix consists of segments that are unchanged since they were sealed, followed by frames that continue the
+      chain. It ends before the first missing or damaged event, even if later events are sound.
+    - Nothing is changed here. Two things do not count as damage, because opening the log fixes them: an unfinished
+      append at the end, and a damaged segment whose write-ahead file still exists.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Verification: it compares every byte of a log with what was recorded when it was written, and changes nothing.
 
 The hash of a segment is in the events that follow it, so the head vouches for the whole log: an earlier head, kept
-elsewhere, shows whether history was replaced. Someone who replaces that head as well cannot be detected.
+elsewhere, shows whether history was replaced. If that head is replaced too, the change cannot be detected.
 """
 
 import hashlib
@@ -78,7 +78,7 @@ class _Verification:
         self._findings: list[Finding] = []
         self._note = ""
         self._about: Format | None = None
-        self._recorded: dict[int, SegmentSealed] = {}  # what the write-ahead files say of segments
+        self._recorded: dict[int, SegmentSealed] = {}  # what the write-ahead files record about segments
 
     def run(self) -> LogVerdict:
         if not self._fs.exists(self._layout.format) and not self._layout.events(self._fs):

@@ -212,7 +212,7 @@ def sync_fully(fd: int, full: int | None = getattr(fcntl, "F_FULLFSYNC", None)) 
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Say which file a failure is about, since a failed read names none. Raises `LogDamaged` for what is not a file."""
+    """Add the file's name to a failure, since a failed read names none. Raises `LogDamaged` for anything but a file."""
     try:
         yield
     except (OddFile, NotADirectoryError) as error:
@@ -237,7 +237,7 @@ def write_all(file: File, data: bytes) -> None:
 
 def write_temporary(fs: FileSystem, path: Path, data: bytes | Iterable[bytes]) -> Path:
     temporary = path.with_name(path.name + TEMPORARY)
-    # A crash left it; it was never renamed, so it means nothing.
+    # A crash left it behind; it was never renamed, so it means nothing.
     if fs.exists(temporary):
         fs.unlink(temporary)
     file = fs.create(temporary)

@@ -1,4 +1,4 @@
-"""The keys of subjects, in a file of the run separate from its log, and what seals and opens texts with them.
+"""The keys of subjects, kept in a file of the run outside its log, and the code that seals and opens texts with them.
 
     <run>/keys      readable by its owner alone; no backup has it
 
@@ -49,7 +49,7 @@ class _Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_file(log: Path) -> Path:
-    """Return where the keys for a log are: beside it, or beside its run's log if it is in a subfolder of a run."""
+    """Return the path of the keys for a log: beside it, or beside its run's log if it is in a subfolder of the run."""
     log = log.absolute()
     above = [each for each in log.parents[2:3] if Layout(each / log.name).format.exists()]
     return (above or log.parents)[0] / "keys"
@@ -91,7 +91,7 @@ def destroy_key(log: Path, subject: str) -> bool:
     if held is None or subject not in held.ids:
         return False
     left = tuple(each for each in held.document.subjects if each.subject != subject)
-    # The old file is kept open after losing its name, so that the other keys are always on disk.
+    # The old file is overwritten only after the new one has its name, so that the other keys are always on disk.
     with file.open("r+b", buffering=0) as old:
         _write(file, msgspec.structs.replace(held.document, subjects=left))
         old.write(bytes(os.fstat(old.fileno()).st_size))

@@ -1,10 +1,10 @@
-"""Where the files of a log are, what their names mean, and whether together they can be a whole log.
+"""Where the files of a log are, what their names mean, and whether together they form a whole log.
 
     FORMAT, HEAD, LOCK            what log this is, how far it reached, and who writes it
     wal/<first>.wal               frames; normally one file, two while the older one is sealed
     seg/<first>-<last>.parquet    sealed events (and <first>-<last>.vec.parquet: their vectors)
     questions/<sha256>.parquet    texts of questions; a file's name is its hash
-    golds/<sha256>.parquet        their gold answers, which a copy may be without
+    golds/<sha256>.parquet        their gold answers, which a copy may lack
     heads/<seq>-<root8>.note      signed heads, each of events 1 to <seq>
     quarantine/                   what recovery cut off; never deleted by code
     past/log/                     the log that this one continues, complete, as of that moment

@@ -43,7 +43,7 @@ def watermark(fs: FileSystem, path: Path) -> int:
     """Return the last sequence number that a writer has called durable since this machine started, 0 if none has."""
     # A process that is killed leaves a true watermark behind; after a power cut the boot id differs, and HEAD counts.
     text = fs.read(path, 0, _SIZE) if fs.exists(path) else b""
-    # Written without a sync and in place: the checksum tells a torn one from a true one.
+    # Written in place and without a sync: the checksum shows whether it is torn.
     number, boot = text[:20], fs.boot_id()
     trusted = number.isdigit() and text.startswith(_mark(int(number))) and bool(boot)
     return int(number) if trusted and text.rstrip().endswith(f", boot {boot}".encode()) else 0

@@ -1,8 +1,8 @@
-"""The only way to open a file that someone else may have put there: only a regular file, without waiting, within a
-limit.
+"""The only way to open a file that another program may have written: it must be a regular file within a size limit, and
+opening never waits.
 
-A pipe without a writer would make a reader wait for ever, a device has no end, and a sparse file may claim a terabyte.
-Every file that this process did not just write itself is opened here.
+A pipe without a writer would make a reader wait forever, a device has no end, and a sparse file may claim a terabyte.
+So every file is opened here unless this process has just written it itself.
 """
 
 import os
@@ -27,7 +27,7 @@ _KINDS = {
 
 
 class OddFile(OSError):
-    """Not a file, or not one that can be what was expected; `strerror` says what it is."""
+    """Not a file, or not one that can have the expected content; `strerror` says what it is."""
 
     def __str__(self) -> str:
         return f"{self.filename} is {self.strerror}"

@@ -1,4 +1,5 @@
-"""What every event is made of: the base struct, value parts, phases, and what can be declared on a field."""
+"""The building blocks of every event: the base struct, value parts, phases, and the declarations that a field can
+carry."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -12,7 +13,7 @@ Phase = Literal[
 # Little-endian float32; stored in the side file of a segment, because vectors do not compress.
 EmbeddingBytes = Annotated[bytes, msgspec.Meta(extra={"column": "vector"})]
 
-# Declared here, on the field, and read from there by whatever seals, checks and shows texts (shapes.py, `fields_with`).
+# Declared here, on the field; all code that seals, checks or shows texts reads it here (shapes.py, `fields_with`).
 SubjectText = Annotated[str, msgspec.Meta(extra={"private": True})]
 """May belong to a subject, or reveal one: it is recorded under the subject's key (private.py)."""
 

@@ -1,34 +1,34 @@
-"""Texts of a subject (a person or customer): which fields hold them, and what they are once their key is gone.
+"""Texts of a subject (a person or customer): which fields hold them, and how they read once their key is destroyed.
 
-Theory of operation
-    A task may name a subject. Every text derived from it is in the log as ciphertext, under that subject's key, so that
-    destroying the key destroys the text in every copy, and no other byte changes.
+Theory of operation A task may name a subject. The log holds every text derived from that task as ciphertext under the
+subject's key. So destroying the key destroys the text in every copy, and no other byte changes.
 
-    Where. `decide` marks texts as `Private`, a str like any other, with the subjects that it is `under`
-    (engine/rules/subjects.py). The log seals what is marked before it writes, and a reader opens it (disk/keys.py), so
-    that rules and projections see plain text. Whatever encodes one (frame, digest, snapshot, file of questions) encodes
-    its `token`, the ciphertext; one that has none yet cannot be encoded. So chain, segments, backups, exports,
-    snapshots and digests hold ciphertext, and are the same with keys and without. A token is made once and recorded; a
-    replay reads it, and nothing is encrypted a second time.
+    Where. `decide` marks a text as `Private`: a str like any other that also names its subjects in `under`
+    (engine/rules/subjects.py). The log seals marked texts before it writes them, and a reader opens them
+    (disk/keys.py), so rules and projections see plain text. Every encoding of such a text (frame, digest, snapshot,
+    file of questions) holds its `token`, the ciphertext; a text that has no token yet cannot be encoded. So the chain,
+    segments, backups, exports, snapshots and digests hold ciphertext, and are the same with or without the keys. A
+    token is made once and recorded. A replay reads it, so nothing is encrypted a second time.
 
-    How. `sealed:` and, in base64, the number of subjects in 2 bytes, 8 bytes that stand for each, a random nonce of 12
-    bytes, AES-256-GCM ciphertext. The 8 bytes are a hash of the name, keyed with a secret of the run: so it shows
-    whether a file of keys fits its log. The key is the SHA-256 of the keys of all its subjects: whichever is destroyed,
-    the text is lost. Nonces are random, so equal texts have different tokens. A vector beside such texts is sealed like
-    the first of them. Names of subjects are in the file of keys only.
+    How. A token is `sealed:` followed by base64 of: the number of subjects in 2 bytes, 8 bytes for each subject, a
+    random nonce of 12 bytes, and the AES-256-GCM ciphertext. The 8 bytes are a hash of the subject's name, keyed with a
+    secret of the run, so they show whether a file of keys fits its log. The encryption key is the SHA-256 of the keys
+    of all the text's subjects: if any of these is destroyed, the text is lost. Nonces are random, so equal texts have
+    different tokens. A vector beside private texts is sealed like the first of them. Names of subjects are only in the
+    file of keys.
 
-    Hashes. What could be guessed from a hash is sealed, too (hashes of prompts, requests and questions), or keyed with
-    a secret of the run (ids of memories, what an anchor saw, requests to an embedder). Ids of questions, task types,
-    skills and the names of tools stay readable: they must say nothing about a subject. Hashes that identify
-    tools, recipes, and passages that many questions of a type share stay readable as well: to guess one takes the whole
-    text.
+    Hashes. A hash from which a text could be guessed is sealed too (hashes of prompts, requests and questions) or keyed
+    with a secret of the run (ids of memories, what an anchor saw, requests to an embedder). Ids of questions, task
+    types and skills and the names of tools stay readable, so they must say nothing about a subject. Hashes that
+    identify tools, recipes, and passages shared by many questions of a type stay readable as well: guessing one takes
+    the whole text.
 
-    Without the key a text is `[erased <8 digits of its token's hash>]`, and everything else, each digest included,
-    stays as it was; what was learned with such a text is in no view from which prompts are made. A backup has a key
-    file without keys. In a copy without any such file a text is its token.
+    Without the key. A text reads `[erased <8 digits of its token's hash>]`, and everything else stays as it was,
+    digests included. Nothing learned from such a text is in a view from which prompts are made. A backup has a key file
+    without keys. In a copy without any key file, a text reads as its token.
 
-    What follows for a fold: texts may be assigned, kept and compared by `recorded`, not cut or joined, for a new text
-    has no token. That is why `beginning` leaves a subject's text whole.
+    In a fold, texts may be assigned, kept and compared by `recorded`, but not cut or joined, because a new text has no
+    token. That is why `beginning` leaves a subject's text whole.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from mage_es.events.facts.shapes import fields_with
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 PREFIX = "sealed:"
 ERASED = "?"
-"""How the name of a subject without a key begins."""
+"""The beginning of the name of a subject without a key."""
 NONCE, TAG = 12, 16
 """Bytes that AES-GCM adds before and after a ciphertext."""
 _MARKED = (Event, Part)
@@ -69,7 +69,7 @@ class Private(str):
         return self
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        return str, (str(self),)  # another process gets a plain text: this process is the one that records
+        return str, (str(self),)  # another process gets a plain text, since only this process records
 
 
 def mapped(value: Struct, change: Callable[[str], str]) -> Struct:

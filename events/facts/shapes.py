@@ -21,8 +21,8 @@ _PLAIN = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
 class Shape(msgspec.Struct, frozen=True):
     """One field's shape: `members` are the named fields of a part, `item` what a list holds.
 
-    `choices` are the only texts that a str may be, if it is limited; `marks` are what its type declares about a text,
-    such as `private`. What is on disk depends on neither.
+    `choices` are the texts that a str may be, if these are limited; `marks` are declarations about a text, such as
+    `private`. The bytes on disk depend on neither.
     """
 
     kind: Literal["str", "int", "float", "bool", "bytes", "vector", "list", "part"]

@@ -2,13 +2,13 @@
 read.
 
 Rules
-    - Adding a field with a default makes no new version. Renaming, retyping or removing one does: raise the class's
-      `version` by one and give the vocabulary a pure function from the old payload to the next version's.
+    - Adding a field with a default needs no new version. Renaming, retyping or removing a field does: raise the class's
+      `version` by one, and give the vocabulary a pure function that turns the old payload into the new one.
     - Sealed bytes are never rewritten; upcasting happens on reading. Rows that are still in the write-ahead file when a
       new release opens the log are sealed in the current version.
-    - A type or version that this release does not know stops a reader only if it asks for that type.
-    - What can be declared on a field is declared there, and is not repeated here: which texts are a subject's, which
-      bytes are a vector (event.py).
+    - A type or version that this release does not know stops only readers that ask for that type.
+    - Some properties are declared on the field itself (event.py) and not repeated here: which texts are a subject's,
+      and which bytes are a vector.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Vocabulary:
     `upcasters` are by (tag, version that they start from). `marks` are the ends of iterations, and of their phases,
     with the fields that say which: the iteration, and perhaps the phase. After each of `heads` the log renews HEAD,
     which outlives a restart of the machine. After each of `signed` a signed head is due, once a signer is named.
-    Nothing follows one of `ends`, so followers stop. The log keeps no index of `once`: each such fact is new, and
-    appending it again records it again. `meanings` are those of fields without a docstring, by name. Raises `TypeError`
-    for a type without a tag, or two types with the same.
+    Nothing follows one of `ends`, so followers stop. The log keeps no index of the types in `once`: each such fact is
+    new, and appending it again records it again. `meanings` explains fields without a docstring, by name. Raises
+    `TypeError` for a type without a tag, or two types with the same.
     """
 
     default: ClassVar[Vocabulary]

@@ -1,6 +1,6 @@
-"""Give freed memory back to the system, which allocators would otherwise keep. A seal briefly takes 150 MiB. Arrow, and
-the C library for each thread, keep much of that for the next seal, which in a serving process is hours away. Among C
-libraries only glibc needs to be asked.
+"""Give freed memory back to the system instead of leaving it with the allocators. A seal briefly takes 150 MiB. Arrow,
+and the C library for each thread, keep much of that for the next seal, which in a serving process is hours away. Among
+C libraries only glibc needs to be asked.
 """
 
 import ctypes

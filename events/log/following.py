@@ -32,7 +32,7 @@ def follow(
     reader, searched, has_end = LogReader(path, fs, vocabulary=vocabulary), 0, False
     ends: Reads = {cls: () for cls in reader.vocabulary.ends}
     while True:
-        # Only what is new is searched, so following a long run stays cheap.
+        # Only new events are searched, so following a long run stays cheap.
         has_end = has_end or any(True for _ in reader.events(ends, since=searched + 1))
         searched = reader.head.seq
         is_over = has_end and (_is_sealed(reader) or _is_abandoned(fs, layout))

@@ -1,11 +1,11 @@
-"""The past of a log: the log that it continues, from which it takes some events, numbered from 0 downwards.
+"""The past of a log: an earlier log that it continues. It takes some of that log's events, numbered from 0 downwards.
 
 Rules
     - The other log is in past/, complete: its sealed files are hard-linked, so that a fork copies nothing and no longer
       needs the other's folder. It never changes.
-    - FORMAT says what is taken, and where the other log ended; and the chain begins with a hash of FORMAT. So a head
-      vouches for all of the past as well.
-    - The last event taken has at most number 0, and a log's own events begin with 1. If the other log has a past
+    - FORMAT says which events are taken and where the other log ended, and the chain begins with a hash of FORMAT. So a
+      head vouches for the whole past as well.
+    - The last event taken has number 0 or less, and a log's own events begin with 1. If the other log has a past
       itself, its numbers continue downwards.
 """
 
@@ -38,7 +38,7 @@ def link(fs: FileSystem, layout: Layout, target: Layout, listing: Listing, frame
         fs.make_folder(folder)
     for name in fs.names(target.wals):
         fs.unlink(target.wals / name)
-    # What is not sealed yet is copied: the other log appends to its file, which is small.
+    # The unsealed file is copied: the other log still appends to it, and it is small.
     data, chain = bytearray(), frames[0].previous
     for frame in frames:
         encoded, chain = wal.encode(frame.body, first=frame.first, count=frame.events, previous=chain)

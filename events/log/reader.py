@@ -1,7 +1,7 @@
 """Reading a log: any number of readers, without a lock and without writing anything, even while a writer is at work.
 
 A reader shows a fixed prefix of the log, up to its `head`, until `refresh` is called. If the log continues another,
-reading without a start begins with what it took from that one (past.py), under numbers below 1.
+reading without a start begins with the events taken from it (past.py), which have numbers below 1.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class LogReader:
 
     @cached_property
     def past(self) -> PastEvents | None:
-        """What the log took from the one that it continues, if any. Raises `LogDamaged`."""
+        """The events that the log took from the one that it continues, if any. Raises `LogDamaged`."""
         if (about := self.goes_on_from) is None:
             return None
         if not self._fs.exists(self._layout.past / "FORMAT"):
@@ -105,8 +105,8 @@ class LogReader:
     def records(
         self, types: Collection[type[Event]] | None = None, *, since: int | None = None, until: int | None = None
     ) -> Iterator[Record]:
-        """Yield the records of some types, or all, from `since` to `until` (both included), in order. Without `since`
-        what the log took from another one comes first.
+        """Yield the records of some types, or all, from `since` to `until` (both included), in order. Without `since`,
+        events that the log took from another one come first.
 
         Raises `LogDamaged`, and `UnknownEvent` for a record that this release cannot read.
         """
@@ -290,8 +290,8 @@ class PastEvents:
         return {"since": self.number(window.first), "until": self.number(min(window.last, 0))}
 
     def _taken(self, reads: Reads) -> Reads:
-        """Return what to read: the wanted types that the log takes, with the fields that decide which events it
-        takes."""
+        """Return the types and fields to read: the wanted types that the log takes, with the fields that decide which
+        events it takes."""
         found = {}
         for cls, fields in reads.items():
             if rule := self._takes.get(tag_of(cls)):

@@ -51,7 +51,7 @@ class RecordedFacts:
         if not facts:
             return
         iterations = set(map(_iteration, facts))
-        # The latest iteration, not the last fact's: feedback on an inference has none, and would evict it.
+        # The latest iteration, not that of the last fact: feedback on an inference has none, and would evict it.
         self._newest = max(self._newest, *iterations)
         # Nearly every commit belongs to one iteration and needs no filtering.
         if len(iterations) == 1 and self._once.isdisjoint(map(_tag, facts)):

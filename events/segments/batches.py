@@ -128,7 +128,8 @@ Batches = Mapping[type[Event], Batch]
 
 
 def batches_of(records: Iterable[Record], reads: Reads, headers: Sequence[str]) -> Batches:
-    """Return records as one stretch, of every type, with the wanted fields and these columns of the header."""
+    """Return records as one stretch: a batch of each type, with its wanted fields and the named columns of the
+    header."""
     by_type: dict[type[Event], list[Record]] = {}
     for record in records:
         by_type.setdefault(type(record.event), []).append(record)

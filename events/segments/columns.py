@@ -108,7 +108,7 @@ class Column:
         return codes
 
     def distinct(self) -> list[Any]:
-        """Return the value of each code, and maybe others that no row here has."""
+        """Return the value of each code; some values may occur in no row here."""
         values: list[Any] = self._encoded().dictionary.to_numpy(zero_copy_only=False).tolist()
         return values
 

@@ -4,8 +4,8 @@ Rules
     - The event `questions.stored` names both files, so the chain vouches for every byte of them.
     - Both are durable before that event. Without that event a file means nothing.
     - The golds may be missing: a copy can be made without them. The texts may not.
-    - The digest of each row only serves to identify alterations. Digests of golds are salted with a hash of all golds,
-      kept in their file, so that a short answer cannot be guessed from the log without it.
+    - The digest of each row serves only to detect changes. Digests of golds are salted with a hash of all golds. The
+      salt is kept in the file of golds, so a short answer cannot be guessed from the log without that file.
 """
 
 import hashlib
@@ -88,7 +88,7 @@ def store(fs: FileSystem, layout: Layout, encoded: QuestionFiles, *, is_first: b
 
 
 def files_of(layout: Layout, stored: Any) -> tuple[Path, Path]:
-    """Return where the texts and the golds are."""
+    """Return the paths of the texts and the golds."""
     return layout.questions / f"{stored.texts_sha256}.parquet", layout.golds / f"{stored.golds_sha256}.parquet"
 
 

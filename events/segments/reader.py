@@ -25,7 +25,7 @@ from mage_es.events.segments.schema import HEADER, METADATA_KEY, Description, Ty
 # The event itself has these, so they are not read back.
 _DERIVED = ("type", "sv", "stream")
 
-# What was read from a file of up to this many bytes is kept: a check of a small run reads each column several times.
+# Columns read from a file of up to this many bytes are kept: a check of a small run reads each of them several times.
 _SMALL = 1 << 20
 
 
@@ -164,7 +164,8 @@ class Segment:
         return Batch(cls, seqs, Columns(cls, wanted, values, stored), headers=header)
 
     def _stored(self, run: TypeRun, cls: type[Event]) -> Collection[str]:
-        """Return the fields of a type that this segment has; the others must have defaults, and kinds must agree."""
+        """Return the fields of a type that this segment has. Other fields must have defaults, and the kinds of fields
+        must agree."""
         shapes = shapes_of(cls)
         # The same fields as today, the usual case: nothing to compare.
         if run.fingerprint == fingerprint(cls):

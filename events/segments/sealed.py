@@ -1,7 +1,7 @@
 """All sealed segments of a log as one sequence, each compared with its recorded hash before it is used.
 
 The hash of a segment is recorded in the events that follow it: in the next segment, or for the newest one in the
-write-ahead file. So every segment vouches for the one before, and a reader goes back from the newest.
+write-ahead file. So every segment vouches for the one before it, and a reader works back from the newest.
 """
 
 import functools

@@ -4,8 +4,8 @@
 
 Rules
     - A leaf of the tree is an event as recorded, with private texts as tokens: a JSON object with the columns of
-      `export --format jsonl`, without fields at their default. So one event can be shown by itself, and a field added
-      by a later release, which needs a default, changes no root.
+      `export --format jsonl`, without fields at their default. So a single event can be shown by itself. A field added
+      by a later release must have a default, so it changes no root.
     - The event `signer.named` names the key before the first head is signed with it, so every signed head covers it.
       From there on, each event of a type that is `signed` in the vocabulary needs a signed head after it.
     - Witnesses can add lines to a file beside the log without changing the log. Anyone who can write to the folder can

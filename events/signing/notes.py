@@ -58,7 +58,7 @@ class Verifier(NamedTuple):
         return f"{self.name}+{self.key_id.hex()}+{b64encode(bytes([self.kind]) + self.public).decode()}"
 
     def signed(self, signature: Signature) -> bool:
-        """Return whether a line claims to be by this key; `is_by` tells whether the claim is true."""
+        """Return whether a line claims to be made with this key; `is_by` tells whether the claim is true."""
         return (signature.name, signature.key_id) == (self.name, self.key_id)
 
     def is_by(self, text: str, signature: Signature) -> bool:
@@ -195,7 +195,7 @@ def read_signer(file: Path) -> Signer:
         signer = Signer(_verifier_of(name, data[0], data[1:]), data[1:])
         if signer.verifier.key_id.hex() == digits:
             return signer
-    # The message never has the text itself, which is secret.
+    # The message never shows the text itself, which is secret.
     raise PrerequisiteError(f"{file} does not hold a private key of mage-es. `mage-es key new FILE` makes one.")
 
 

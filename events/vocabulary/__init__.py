@@ -51,4 +51,4 @@ MAGE_ES = Vocabulary(
     questions=QuestionTypes(QuestionsStored, QuestionText, QuestionGold),
     meanings=COMMON,
 )
-"""What the log of a run holds."""
+"""The vocabulary of a run's log."""

@@ -254,7 +254,7 @@ class CallFailed(AboutCall, frozen=True, kw_only=True, tag="call.failed"):
 class BundleTrimmed(AboutAsking, frozen=True, kw_only=True, tag="bundle.trimmed"):
     """A request did not fit the model's context; it was made again without one memory or principle."""
 
-    # That one stays out of every later call for the same question, so the prompt that was answered follows from the
+    # It stays out of every later call for the same question, so the prompt that was answered follows from the
     # plan and all of these events.
     about: str
     request_sha256: SubjectText

@@ -40,14 +40,14 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     steps: tuple[Step, ...]
     """Sub-answers of a multi-step answer."""
     origin: Origin
-    # Its birth: the order of memories must not depend on which answer came first.
+    # Its birth: the order of memories must not depend on which answer arrived first.
     iteration: int
     phase: Phase
     ordinal: int
     # Recorded, so that a replay needs no embedder.
     embedding: EmbeddingBytes
-    """What retrieval compares: the vector of the question or, for a type strategy, of how it is recognised and its
-    question."""
+    """The vector that retrieval compares: that of the question or, for a type strategy, that of `recognise` and the
+    question together."""
 
 
 class MemoryReinforced(AboutMemory, frozen=True, kw_only=True, tag="memory.reinforced"):

@@ -106,7 +106,7 @@ def scan(data: bytes, *, first: int, previous: bytes | None = None) -> tuple[lis
             return frames, frame
         if frame.first != first:
             return frames, Broken(offset, f"the frame begins with event {frame.first} instead of {first}", "alien")
-        # A frame from another log, or from a replaced history, has a correct checksum and ends the run here.
+        # A frame from another log, or from a replaced history, has a correct checksum, but does not continue these.
         if previous not in (None, frame.previous):
             return frames, Broken(offset, f"the frame of event {first} does not continue the chain", "alien")
         frames.append(frame)

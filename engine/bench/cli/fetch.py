@@ -1,4 +1,4 @@
-"""`mage-es fetch`: the benchmarks whose data is present, and the files of the others."""
+"""`mage-es fetch`: download the data of benchmarks, or list which benchmarks have theirs."""
 
 import shlex
 from typing import Annotated
@@ -38,7 +38,8 @@ def fetch(
         str | None, typer.Option("--from", metavar="URL", help="Address of a mirror. [default: the public address]")
     ] = None,
 ) -> None:
-    """List the benchmarks with their data and licences, or download the files of one from their public address.
+    """List the benchmarks with their data and licences, or download the files of one benchmark from their public
+    address.
 
     Continues an earlier download, shows the licence and records a checksum of each file. Without --data-dir the files
     go to the folder `data`.

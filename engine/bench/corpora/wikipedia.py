@@ -28,12 +28,12 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 ENGLISH = "https://en.wikipedia.org/w/api.php"
 _ATTEMPTS = 4
 _TIMEOUT_S, _MOST_BYTES = 20.0, 2**24
-_LONGEST_QUERY = 300  # a MediaWiki accepts no longer ones, and no server an arbitrarily long address
+_LONGEST_QUERY = 300  # a MediaWiki rejects longer queries, and every server limits the length of an address
 _PASSES = frozenset({408, 429, 500, 502, 503, 504})
 _PASSING = ("ratelimited", "maxlag", "readonly", "internal_api_error")
 """Prefixes of a wiki's own error codes for temporary failures."""
 _CLOSED = frozenset({401, 403, 404, 407, 410})
-"""Statuses that every later lookup would get too."""
+"""HTTP statuses that every later lookup would get too."""
 
 
 class _Entry(msgspec.Struct):

@@ -4,7 +4,7 @@ Rules
     - A task is a world. All share one instruction, which is the context; the question names the world, so no two
       questions are the same or nearly so.
     - The worlds of evolution and of the test have different seeds, and a run's seed shifts both. A memory of a test
-      world would be a leak; learning in one world what helps in another is the point.
+      world would be a leak; the point is to learn in one world what helps in another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
 
 VERSION = "crafter 1"
-"""Changes whenever the same seed would give different tasks."""
+"""A version: it changes whenever the same seed would give different tasks."""
 SIZES: dict[Split, int] = {"evolution": 300, "test": 100}
 _BLOCK = 1_000
 """How many world numbers belong to one seed of the benchmark; the upper half is for the test."""
@@ -79,8 +79,8 @@ class Crafter:
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
         """Play a prediction as an episode: a list of actions by name, or text with one action per line.
 
-        A list of the simulator's numbers is a published rollout: it begins at the simulator's own reset,
-        without the Noop of the protocol. There is one way to count, so `strict` changes nothing.
+        A list of the simulator's numbers is a published rollout: it begins at the simulator's own reset, without the
+        Noop of the protocol. There is only one way to count, so `strict` has no effect.
         """
         value = prediction.value
         if numbers := _numbers(value):

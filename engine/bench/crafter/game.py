@@ -1,7 +1,8 @@
-"""One episode of `crafter`: seventeen actions by name, the protocol's two contexts as observation, progress as score.
+"""One episode of `crafter`: seventeen named actions, the protocol's two contexts as the observation, progress as the
+score.
 
 Rules
-    - An episode ends with death or after 2,000 steps; a run's own limit (500 in the paper) comes before that.
+    - An episode ends with death or after 2,000 steps, unless a run's own limit (500 in the paper) ends it earlier.
     - A reply that names no action is a Noop, and the next observation says so.
     - Achievements are not announced: as in the protocol, the player sees them in the inventory or not at all.
 """

@@ -1,8 +1,8 @@
 """Reading the action in a reply as the agents of the text protocol do: by exact name, after a fixed cleaning.
 
 `naive` strips the reply, then keeps ASCII letters, white space and colons; `cot` does the same, takes what follows the
-last `ACTION:`, and strips that; `robust` takes the text between `<|ACTION|>` and `<|END|>`, stripped. What is left must
-be exactly one of the seventeen names, case included: `1. Do` leaves a space in front, and so is not.
+last `ACTION:`, and strips that; `robust` takes the text between `<|ACTION|>` and `<|END|>`, stripped. The rest must be
+exactly one of the seventeen names, case included: `1. Do` leaves a space in front of `Do`, so it names no action.
 """
 
 import re

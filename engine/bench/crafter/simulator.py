@@ -1,12 +1,14 @@
 """The simulator of `crafter`, made deterministic and quick: the package's engine without its pictures.
 
 Rules
-    - The same seed and actions give the same world in any process. The package itself does not: where a chunk has too
-      many creatures it picks one from a Python set, whose order follows memory addresses.
-    - At night drawing takes random numbers from the world's stream (noise, one for each pixel of the map). They are
-      taken here too, so that episodes equal those of the text protocol to the bit: canvas 256 x 256, drawn by the
-      engine and once more by the wrapper. `fast` omits them: other nights, the same distribution.
-    - Generating a world takes a second, so the last ones are kept as bytes; each episode begins with its own copy.
+    - The same seed and actions give the same world in any process. The package itself does not guarantee this: if a
+      chunk has too many creatures it picks one from a Python set, whose order depends on memory addresses.
+    - At night, drawing the picture takes random numbers from the world's stream (noise, one for each pixel of the map).
+      They are taken here too, so that episodes equal those of the text protocol bit for bit: the canvas is 256 x 256,
+      drawn by the engine and once more by the wrapper. `fast` skips them: nights then differ, but have the same
+      distribution.
+    - Generating a world takes a second, so the most recent ones are kept as bytes; each episode begins with its own
+      copy.
 """
 
 import pickle
@@ -63,9 +65,9 @@ class _Engine(crafter.Env):  # type: ignore[misc]  # the package has no types
 class Simulator:
     """One episode in one world. `fast` takes no random numbers for pictures.
 
-    [section 4, Crafter, the game] The package crafter 1.8.3 with an explicit seed and an engine per episode. Creatures
-    of a chunk act in the order of their creation: the package picks from a set, so nothing repeats beyond 10 steps. No
-    picture is drawn, but its random numbers are taken (`fast` leaves them out).
+    [section 4, Crafter, the game] The package crafter 1.8.3 with an explicit seed and an engine for each episode.
+    Creatures of a chunk act in the order of their creation: the package picks them from a set, so its episodes differ
+    between processes after some 10 steps. No picture is drawn, but its random numbers are taken (`fast` skips them).
     """
 
     def __init__(self, seed: int, *, fast: bool = False, size: int = CANVAS) -> None:

@@ -4,7 +4,8 @@ Rules
     - The view is nine columns by seven rows around the player, cut as a slice of the map: near the east and south
       borders it is smaller, and within four tiles of the west border or three of the north one the slice begins below
       zero and is empty. Upstream shows nothing there, and neither does this.
-    - In view order: columns from west to east, in each from north to south; the player's own cell is not part of it.
+    - Things are listed in view order: columns from west to east, each from north to south. The player's own cell is
+      left out.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,8 @@
-"""Whether two FinQA programs are the same computation, for any values of their operands.
+"""Whether two FinQA programs compute the same result for any values of their operands.
 
-Every distinct operand of the gold program becomes a symbol, and so does every table step as a whole. Both last steps
-are expanded into expressions, which must have the same values at points drawn from a hash; unused steps do not count.
+Every distinct operand of the gold program becomes a symbol, and so does every table step as a whole. The last step of
+each program is expanded into an expression, and the two expressions must have the same values at points drawn from a
+hash. Unused steps do not count.
 """
 
 from collections.abc import Mapping, Sequence

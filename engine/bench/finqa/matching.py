@@ -1,10 +1,10 @@
 """The paper's metric for FinQA: numbers match within one per cent, whether written as percentages or decimals.
 
-The paper leaves the scale open; this is our choice, which is generous: an answer on a scale a hundred times too large
-counts. Only one plain decimal number is an answer: no fractions, ranges, or units beyond the listed words.
+The paper leaves the scale open. Our choice is generous: an answer counts even if it is a hundred times too large or too
+small. Only one plain decimal number is an answer: no fractions, ranges, or units beyond the listed words.
 
-One per cent alone would accept 53.08 % for 53.57 %, a different number: within it, both must also be equal when rounded
-to the digits of the one with fewer. In the strict form, it is the paper's one per cent alone.
+One per cent alone would accept 53.08 % for 53.57 %, which is a different number. So the two must also be equal when
+both are rounded to the digits of the one with fewer. The strict form is the paper's one per cent alone.
 """
 
 import re
@@ -34,7 +34,7 @@ _TRUTHS = {"true": "yes", "false": "no"}
 _OPENING = re.compile(r"\W*(yes|no)\b(?=[,.;:!]|\s+(?:it|they|the)\b)", re.IGNORECASE)
 _BETWEEN_ANSWERS = re.compile(r"\s?(?:\w{1,12}\s)?(?:or|and|to|,\s?or|,\s?and|['\"]?,\s?['\"]?)\s?")
 _AMBIGUOUS = "several"
-"""Stands for a reply with two numbers to choose from: not a number, and so wrong."""
+"""Represents a reply with two numbers to choose from: it is not a number, and so it is wrong."""
 
 
 class StatedAmount(NamedTuple):

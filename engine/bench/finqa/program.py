@@ -1,8 +1,9 @@
 """FinQA's reasoning programs: their tokens, their steps, and their results on a table.
 
 A program is a list of steps `op(first, second)`; an argument is a literal, `const_N`, `#k` (the result of step k) or,
-for a table operation, the name of a row. What is invalid follows upstream's evaluator case by case, which includes
-Python's own number syntax and arithmetic. Source of the rules: czyssrs/FinQA, code/evaluate/evaluate.py.
+for a table operation, the name of a row. Programs are invalid in exactly the cases in which they are for upstream's
+evaluator; numbers have Python's syntax and arithmetic, as there. Source of the rules: czyssrs/FinQA,
+code/evaluate/evaluate.py.
 """
 
 import operator

@@ -47,7 +47,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def read(path: Path, split: Split, *, name: str = "hotpotqa", has_levels: bool = False) -> Records[Question]:
-    """[section 4, HotpotQA, task types] The type is the metadata's, never the gold answer's.
+    """[section 4, HotpotQA, task types] The type comes from the metadata, never from the gold answer.
 
     `has_levels` makes the level part of it (`bridge_hard`).
     """

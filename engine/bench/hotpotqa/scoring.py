@@ -1,7 +1,7 @@
 """Scoring answers and supporting facts of HotpotQA, as upstream does, and also with answers in prose.
 
-The corpus is all gold ids, and a missing prediction counts as 0. If no prediction has supporting facts, their figures
-are left out (strict: never).
+Averages are over all gold ids, and a missing prediction counts as 0. If no prediction has supporting facts, the figures
+for supporting facts are left out (with `strict` they never are).
 """
 
 import json
@@ -15,7 +15,7 @@ from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import plain_answer
 
 LENIENT = 0.5
-"""The least F1 at which the paper's lenient reading counts an answer as right."""
+"""The least F1 with which the paper's lenient reading counts an answer as right."""
 FACTS = ("supporting_facts", "sp")
 """The names under which predictions carry supporting facts: the data's, and that of upstream's prediction files."""
 _OPTIONAL = ("sp_em", "sp_f1", "sp_prec", "sp_recall", "joint_em", "joint_f1", "joint_prec", "joint_recall")

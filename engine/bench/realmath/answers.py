@@ -1,7 +1,7 @@
-r"""Reading an answer: the formula in its text, without the left side that names it, as items to compare.
+r"""Reading an answer: the formula in its text, without a left side that only names it, as items to compare.
 
-A gold answer may be a sentence around one formula. A given answer may be one only if its words are known to carry no
-meaning (`the answer is`), because a `not` changes everything.
+A gold answer may be a sentence around one formula. A model's answer may be a sentence only if its words are known to
+carry no meaning (`the answer is`), because a `not` changes everything.
 """
 
 import re

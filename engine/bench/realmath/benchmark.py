@@ -1,7 +1,8 @@
 """RealMath as a benchmark: closed expressions, scored by a rule if it can decide, or else by a judge.
 
-The final answer of a worked solution is the section that the prompt asks for, else its end. The official patterns are
-those of ethz-spylab/RealMath, whose own evaluation does not use them: it gives the judge the whole response.
+The final answer of a worked solution is the section that the prompt asks for, or else the end of the solution. The
+official patterns are those of ethz-spylab/RealMath, whose own evaluation does not use them: it gives the judge the
+whole response.
 """
 
 import re
@@ -80,8 +81,8 @@ def shown_to_judge(reply: str) -> str:
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """`strict` means the same text as the gold, except for layout. What the rule cannot tell is wrong unless a judge,
-    who sees the answer, disagrees."""
+    """`strict` means the same text as the gold, except for layout. An answer that the rule cannot decide is wrong,
+    unless a judge who sees it disagrees."""
     formal = answer_in_form(reply, final_section)
     is_strict = bool(formal) and squeezed(formal) == squeezed(question.gold)
     answer = formal if is_strict else answer_of(reply)
@@ -91,7 +92,7 @@ def verdict(question: Question, reply: str) -> Verdict:
     if decision.equivalence is Equivalence.UNDECIDED and (bare := without_units(answer)) != answer:
         decision = decide(without_units(question.gold), bare, readable)
     if decision.equivalence is Equivalence.UNDECIDED:
-        # Leaving it out would flatter, since an unreadable answer would then cost nothing.
+        # Leaving it out would flatter the model, since an unreadable answer would then cost nothing.
         return Verdict(answer=shown_to_judge(reply), score=0.0, strict=False, near_miss=True, why=decision.why)
     return Verdict(answer=answer, score=float(decision.equivalence is Equivalence.SAME), strict=is_strict)
 

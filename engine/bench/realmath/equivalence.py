@@ -35,7 +35,7 @@ class Equivalence(Enum):
 
 
 class MathDecision(NamedTuple):
-    """What was decided; if nothing, why: a kind and, after a colon, the details."""
+    """The decision or, if there is none, the reason: its kind and, after a colon, the details."""
 
     equivalence: Equivalence
     why: str = ""

@@ -25,7 +25,7 @@ _SAME = {
 }  # fmt: skip
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\d+(?:\.\d+)?|\.\d+|\S", re.DOTALL)
 CLOSED_BY = {"(": ")", "[": "]", "{": "}", "\\{": "\\}", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil"}
-"""Each opening bracket's closing one."""
+"""The closing bracket of each opening one."""
 _CLOSING = frozenset(CLOSED_BY.values())
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,|\{,\})\d{3})+(?:\.\d+)?")
 _UNICODE = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "π": "\\pi ", "≤": "\\le ", "≥": "\\ge ", "′": "'"})

@@ -3,10 +3,10 @@
 Rules
     - Work is bounded by counting, not by a clock: an expression has the same value, or none, on every machine.
     - What is too large, undefined or without a plain value (an infinite sum) raises `NoValue`.
-    - Rounded values are equal if they agree in all digits that were computed. These are enough to show the smallest
-      term beside the largest: with nine digits, e^30 would be e^30 + 1000.
-    - An undefined function has some value for each argument, the same in both answers that are compared: that can show
-      that two answers are the same, never that they differ.
+    - Rounded values are equal if they agree in all computed digits. Enough digits are computed to show the smallest
+      term beside the largest: with only nine, e^30 would equal e^30 + 1000.
+    - An undefined function gets some value for each argument, the same in both answers. This can show that two answers
+      are the same, never that they differ.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ MOST_DIGITS = 640
 MOST_WORK = 120_000
 """How many units of work a decision may cost, about two microseconds each."""
 _GUARD_BITS, _ROUNDED_BITS = 100, 20
-"""How many bits must remain below the smallest term, and how many of the last ones rounding may have changed."""
+"""How many bits must remain below the smallest term, and how many of the last bits rounding may have changed."""
 _MOST_TERMS = 500
 _MOST_BITS = 8192
 _LARGEST = 1_000_000

@@ -1,7 +1,8 @@
-"""What a reply in prose answers: our own reading of options, findings, points and flows.
+"""The answer in a reply written in prose: our own reading of options, findings, points and flows.
 
-Only the final answer is read, so that numbers of regions and roads in the reasoning do not count; or else the first
-line, since a reply may continue the text and explain itself afterwards. None: the reply has no such answer.
+Only the final answer is read, so that numbers of regions and roads in the reasoning do not count. Without a final
+answer the first line is read, since a reply may continue the text and explain itself afterwards. None: the reply has no
+such answer.
 """
 
 import re
@@ -146,7 +147,7 @@ def _stated(text: str) -> str | None:
 
 
 def _integer(text: str, noun: str) -> str | None:
-    """Return the last integer that is neither a count nor the number of something that was not asked for."""
+    """Return the last integer, leaving out counts and the numbers of things that were not asked for."""
     numbers = [
         found["number"]
         for found in _INTEGER.finditer(text)

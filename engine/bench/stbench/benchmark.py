@@ -1,9 +1,10 @@
 """Reading STBench: JSON lines of `Question` and `Answer`, whose form differs from file to file.
 
 Rules
-    - There is no official split: a question's id is its file's name and its position, divided by the ids' hashes.
+    - There is no official split. A question's id is its file's name and its position, and the hash of the id decides
+      the split.
     - Types without a file are omitted. If a file asks a question twice, a run uses the first; measuring uses both.
-    - A learner is shown the question verbatim; if it should reason first, the stub at the end is omitted.
+    - A learner is shown the question verbatim, but if it should reason first, the stub at the end is omitted.
 """
 
 import re

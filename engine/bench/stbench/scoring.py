@@ -1,8 +1,8 @@
 """Scoring STBench: upstream's counters to the letter, our own reading of prose, and thresholds for numbers.
 
 Rules
-    - For tasks with a class the accuracy counts an exception as wrong; errors of points and flows are means over what
-      could be read.
+    - For tasks whose answer is a class, accuracy counts an exception as wrong; the errors of points and flows are means
+      over the answers that could be read.
     - A judge may be asked about a wrong class, however it is phrased, but never about distances and flows.
 """
 
@@ -32,7 +32,7 @@ _CLASSES: Mapping[AnswerKind, Callable[[str, object], bool | None]] = {
 
 
 NEAR, VANISHING = 100.0, 1_000.0
-"""The largest error at which a point is right, and the error from which its graded reward is 0, in metres."""
+"""The largest error with which a point is right, and the error from which on its graded reward is 0, in metres."""
 FLOW_SHARE, FLOW_COUNT = 0.2, 1.0
 """On average a flow may be off by this share of the mean gold flow plus this many vehicles."""
 

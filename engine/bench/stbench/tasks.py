@@ -2,8 +2,9 @@
 to.
 
 Twenty-seven types: one for each file of the fifteen tasks of 2024, the eight navigation files as one, and optionally
-three of the extension of 2025. The paper gives the same number but does not list them. Six types have one answer
-throughout, so that a memory tagged with its type gives the answer away; `merged` is their type if they are merged.
+three of the extension of 2025. The paper gives the same number but does not list them. In six types every question has
+the same answer, so a memory tagged with its type gives the answer away. These six can be merged into one type,
+`merged`.
 """
 
 from collections.abc import Mapping
@@ -94,7 +95,7 @@ _ALIASES = {
     "point_region": "point_region_2regions",
     "flow_prediction": "inflow_prediction",
 }
-"""Names of example and fine-tuning files that mix types; answers of all types in such a file are read alike."""
+"""Names of example and fine-tuning files that mix types; the answers in such a file are all read in the same way."""
 
 _STEMS = {
     **{file.rpartition("/")[2]: task_type.name for task_type in TASK_TYPES for file in task_type.files},

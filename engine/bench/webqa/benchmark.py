@@ -1,6 +1,6 @@
 """Reading WebQuestions: records of three forms, distinguished by the names of their fields.
 
-The forms: `question` and `answers` (Hugging Face), `utterance` and `targetValue` (the original), `qText`, `qId` and
+The forms are: `question` and `answers` (Hugging Face); `utterance` and `targetValue` (the original); `qText`, `qId` and
 `answers`. A question without gold answers is malformed: the official metric is not defined for it.
 """
 

@@ -1,9 +1,9 @@
 """Scoring lists of answers: the official set metric, and a reading of replies in prose.
 
 Strict compares JSON values as they are, case, accents and type included; a reply that is not a JSON list is one answer.
-Otherwise answers are compared in HotpotQA's normal form, or as dates; then repeating the question's words is not an
-answer, and neither is a long list, since one of its items may well be right. But anything that equals a gold answer is
-right. Source: the evaluation script of WebQuestions (Berant et al. 2013).
+Otherwise answers are compared in HotpotQA's normal form, or as dates. Repeating the question's words then does not
+count as an answer, and neither does a long list, since one of its items may well be right by chance. But anything that
+equals a gold answer is right. Source: the evaluation script of WebQuestions (Berant et al. 2013).
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     -by-index   the same goals, divided by their number alone, as upstream and RetroAgent do
     -human      (of 1,000 only) the goals that people wrote, which are a handful, half of them the test
 
-By product (the default) no product has goals in both splits: whole products are drawn for the test until it has its
-size. The task type is the number of options in the instruction: the product's category would give away a part of the
-gold answer.
+By default goals are divided by product, so no product has goals in both splits: whole products are drawn for the test
+split until it is large enough. The task type is the number of options in the instruction, because the product's
+category would give away a part of the gold answer.
 """
 
 import hashlib
@@ -182,7 +182,8 @@ def task_type_of(goal: Goal) -> str:
 
 
 def test_places(goals: Sequence[Goal], size: int, *, stream: Random | None) -> frozenset[int]:
-    """Return the positions of the test goals: the first ones, or with a stream those of whole products that it draws.
+    """Return the positions of the test goals: the first ones or, if a stream is given, the goals of whole products that
+    it draws.
 
     [section 4, WebShop, goals] No product has goals on both sides. The test has 100 of 352 goals, or 500 of 4,987.
     """

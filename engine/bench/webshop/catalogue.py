@@ -1,9 +1,10 @@
 """The products of a catalogue as the shop shows them, normalised as upstream's loader does (load_products).
 
 Rules
-    - File order; the first entry of each product number; numbers without a product are skipped.
-    - `num_products` counts raw entries of the file, so a catalogue may hold fewer; the search index has that many
-      loaded products, so it may have others (hits outside the catalogue are dropped).
+    - Products keep the order of the file. Of each product number the first entry counts, and numbers without a product
+      are skipped.
+    - `num_products` counts raw entries of the file, so a catalogue may hold fewer products. The search index holds that
+      many loaded products, so it may include products outside the catalogue; such hits are dropped.
     - Effective prices are drawn once for a catalogue, in its order.
 """
 
@@ -16,9 +17,9 @@ import msgspec
 
 LONGEST_ASIN = 10
 NO_PRICE = 100.0
-"""The price of a product that has none."""
+"""The price used for a product without one."""
 NO_ATTRIBUTE = "DUMMY_ATTR"
-"""The only attribute of a product that has none."""
+"""The attribute used for a product without any."""
 
 _NOT_OF_A_NUMBER = re.compile(r"[^\d.]")
 

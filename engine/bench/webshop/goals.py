@@ -19,7 +19,7 @@ SHUFFLE_SEED = 233
 """Seed of upstream's shuffle of the goals."""
 PRICE_STEPS = tuple(10.0 * step for step in range(1, 100))
 CANDIDATES = 4
-"""A bound is the larger of two draws from this many multiples of ten above the price."""
+"""A price bound is the larger of two draws from this many multiples of ten above the price."""
 NO_BOUND = 1_000_000.0
 
 

@@ -1,7 +1,7 @@
 """The shop's search engine: BM25 as Anserini sets it up, over everything said about a product.
 
-k1 0.9, b 0.4, no factor k1 + 1, the mean length exact, a document's own length quantised as Lucene stores it: no
-library examined stores lengths this way, and without it the order differs.
+k1 0.9, b 0.4, no factor k1 + 1, the mean length exact, a document's own length quantised as Lucene stores it: none of
+the libraries that we examined stores lengths this way, and without it the order of results differs.
 
 Terms
     - Words are those of Unicode Standard Annex 29, as the library `regex` finds them; a run without a letter, digit,

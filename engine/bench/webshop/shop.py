@@ -4,7 +4,7 @@ Rules
     - A search works from every page and starts afresh: no product, no options. So does going back from a product to its
       results, which lists them again; only choosing another product keeps the options. Back to Search clears
       everything.
-    - One value for each option name, the last that was clicked.
+    - Each option name has one value, the last one clicked.
     - An impossible action changes nothing, and no action is possible after the purchase.
 """
 

@@ -2,7 +2,7 @@
 
 Rules
     - A reply is an action if it has the grammar's form; an impossible one costs its step and changes nothing.
-    - An episode is a success with reward 1 only, the official success rate; its score is the reward.
+    - An episode's score is its reward. It is a success only if the reward is 1, as in the official success rate.
     - In the mode `react` a page of results shows three products, `think[...]` is an action that is answered "OK.", and
       an impossible action is answered "Invalid action!".
     - A transcript has one line for a step, free of brackets, so that it never reads as another action.

@@ -24,8 +24,7 @@ _ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".eval")
 
 
 def names_tasks(name: str) -> bool:
-    """Return whether a name is that of the user's own tasks: `my.jsonl?scorer=number`, `hf:owner/quiz`,
-    `tasks/FILE`."""
+    """Return whether a name refers to the user's own tasks: `my.jsonl?scorer=number`, `hf:owner/quiz`, `tasks/FILE`."""
     source = name.partition("?")[0].removesuffix(".gz")
     return name.startswith((OWN_TASKS, HUB)) or source.casefold().endswith(_ENDINGS)
 

@@ -28,7 +28,7 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 
 INSTALL = "python -m pip install datasets"
 _Taken = defaultdict[str, dict[str, None]]
-"""For each role, the columns that had it in any row, since JSON rows may differ."""
+"""For each role, the columns that had it in any row; JSON rows may differ."""
 
 
 def read_hub(name: str, *, subset: str) -> tuple[Mapping[str, Sequence[Mapping[str, Any]]], str]:
@@ -113,9 +113,9 @@ class TaskRow(TypedDict, total=False):
     """A task from Python; a dictionary with other column names also works if the benchmark's name maps them.
 
     `subject` names the person or customer whose texts these are: everything derived from them is encrypted and can be
-    erased. `by` names who gave the answer, such as a client: one whose answers contradict the others' is in doubt
-    (rules/doubt.py). `answer` is text, a number, or a list of valid answers. `split` "test" marks a task for exams
-    only.
+    erased. `by` names who gave the answer, such as a client: if its answers contradict those of the others, it is in
+    doubt (rules/doubt.py). `answer` is text, a number, or a list of valid answers. `split` "test" marks a task for
+    exams only.
     """
 
     question: Required[str]
@@ -166,7 +166,7 @@ def open_tasks(name: str) -> Tasks:
 def _divisible(spec: TaskSpec, questions: Sequence[Question], sha256: str, taken: _Taken) -> Tasks:
     kept, repeats = _once(_told_apart(questions))
     if any(question.subject for question in kept):
-        # A hash of all texts would give the erased one away.
+        # A hash of all texts would help to guess an erased one.
         sha256 = hashlib.sha256("\n".join(question.id for question in kept).encode()).hexdigest()
     columns = {role: " or ".join(names) for role, names in taken.items()}
     return Tasks(spec, kept, sha256, repeats=repeats, columns=columns)

@@ -1,13 +1,13 @@
 """Turning a row of the user's own table into a question: the role of each column, and its valid values.
 
 Rules
-    - One column has one role: a column that was given a role has no other by its name (an answer in `category` is not a
-      task type), and cannot be given two. `--columns task_type=` says that no column has that role.
+    - One column has one role: a column cannot be given two roles, and if it was given one, its name does not give it
+      another (an answer in `category` is not a task type). `--columns task_type=` says that no column has that role.
     - A column is looked up by its exact name, or else ignoring case and surrounding blanks.
-    - Options, or valid answers, in separate columns are given together: `options=A/B/C/D`.
+    - Options, or right answers, that are spread over several columns are named together: `options=A/B/C/D`.
     - A question without an id gets its row number.
-    - `by` is who gave the answer, a client or an annotator. It is recorded in the clear with what is learned from it,
-      so it cannot be the subject whose texts can be erased.
+    - `by` names who gave the answer: a client or an annotator. It is recorded unencrypted with what is learned from the
+      answer, so it must not be the subject whose texts can be erased.
 """
 
 import functools
@@ -28,7 +28,7 @@ _EXAMINED = frozenset(
     {"test", "validation", "valid", "val", "dev", "eval", "held_out", "heldout", "held-out", "holdout"}
 )
 _COLUMNAR = {"label", "text"}
-"""Options in a form common on the hub: a list of letters, and one of texts."""
+"""Options in a form common on the hub: a list of letters and a list of texts."""
 
 
 def question_of(
@@ -103,7 +103,7 @@ def _columns_of(row: tuple[str, ...], columns: tuple[tuple[str, str], ...]) -> M
 
 
 def why_none(role: str, columns: Mapping[str, str]) -> str:
-    """Return why a role has no column although a column has its name; "" if none does."""
+    """Return why a role has no column although a column has the role's name; "" if no column has."""
     usual = {_folded(name) for name in ROLES[role]}
     for other, taken in columns.items():
         for name in (taken, *taken.split("/")):

@@ -1,10 +1,10 @@
-"""Whether a short answer is the right one, as a person who marks it would say.
+"""Whether a short answer is right, as a person marking it would decide.
 
 Rules
-    - Two amounts are the same if their values are, and they do not count different things: `75` is `$75` and `75 kg`,
-      but `75 kg` is not `75 g`, nor `5 mW` `5 MW`. `12.5%` is `12.5` and not `0.125`; `1e-05` is `0.00001`, `1.234,56`
-      is `1234.56`. Digits after a leading zero, or followed at once by letters, are a code (`007`, `0010.PX`, `3D`),
-      and a number may be part of a name (`7 Wonders`).
+    - Two amounts are the same if their values are equal and their units do not differ: `75` is `$75` and `75 kg`, but
+      `75 kg` is not `75 g`, nor `5 mW` `5 MW`. `12.5%` is `12.5` and not `0.125`; `1e-05` is `0.00001`, `1.234,56` is
+      `1234.56`. Digits after a leading zero, or followed at once by letters, are a code (`007`, `0010.PX`, `3D`), and a
+      number may be part of a name (`7 Wonders`).
     - Everything else is compared by its words, without case. A word of letters loses its punctuation (`e-mail`,
       `U.S.`, `late_delivery`), and blanks beside letters do not count; `the` does not either, nor an article in front.
     - A word with a digit or another sign is compared as it is written: `C#`, `C++`, `<5`, `10:30`, `3/4`, `v1.2`,

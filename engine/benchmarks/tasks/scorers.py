@@ -9,7 +9,8 @@
     regex, json, sql, python    see engine/bench/structured.py
     MODULE:FUNCTION a user's function of the reply and the question: a score, right or wrong
 
-None of them raises. A user's function runs in a separate process, with a time limit: at worst its verdict is undecided.
+No scorer raises an error. A user's function runs in a separate process with a time limit: at worst its verdict is
+undecided.
 """
 
 import inspect
@@ -40,7 +41,7 @@ FINISH = 'Finish with a line that has "Answer: <>" and then the answer, as short
 
 
 class TaskScore(msgspec.Struct, frozen=True):
-    """How right a reply is, from 0 to 1 (one half or more is right), and why, which `show` prints."""
+    """How right a reply is, from 0 to 1 (one half or more is right), and why; `show` prints the reason."""
 
     value: float
     reason: str = ""
@@ -78,7 +79,7 @@ def _is_strictly_same(answer: str, right: str) -> bool:
 
 
 def _compared(score: Callable[[str, str], float], question: Question, reply: str) -> Verdict:
-    """Score the final answer; it is right in the strict form if the answer in the required form is the right one."""
+    """Score the final answer; it is strictly right only if it also has the required form."""
     rights, formal = right_answers(question), answer_in_form(reply)
     if any(_is_strictly_same(formal, right) for right in rights):
         return Verdict(answer=formal, score=1.0, strict=True)

@@ -45,7 +45,7 @@ def export(
         str, typer.Option(metavar="MARKER", help="Last event: start, iter-9, seq:1234, latest.")
     ] = "latest",
     endpoint: Annotated[
-        str, typer.Option(metavar="URL", help="With otlp: a collector, such as http://localhost:4318.")
+        str, typer.Option(metavar="URL", help="With otlp: address of a collector, such as http://localhost:4318.")
     ] = "",
     texts: Annotated[
         bool, typer.Option("--texts", help="With otlp: also questions, prompts, replies and memories.")

@@ -1,2 +1,2 @@
-"""OpenTelemetry: a log's events as spans and verdicts, by its semantic conventions for generative AI, and how they are
-sent."""
+"""OpenTelemetry: a log's events as spans and verdicts, by its semantic conventions for generative AI, and sending
+them."""

@@ -1,10 +1,10 @@
 """What a process sends to a collector while it works.
 
 Rules
-    - Data waits in the SDK's queues. If they are full, or the collector is down, it is lost: nothing else waits or
-      fails.
-    - A request belongs to its client's trace, if its `traceparent` names one; what the client does not sample is not
-      sent, and its header is passed on unchanged.
+    - Data waits in the SDK's queues. If a queue is full or the collector is down, data is lost, but nothing else waits
+      or fails.
+    - A request joins its client's trace if its `traceparent` names one. If the client does not sample that trace,
+      nothing is sent, and the header is passed on unchanged.
 """
 
 import threading
@@ -43,7 +43,7 @@ _REMEMBERED = 2_048
 _TURN_S = 0.5
 """Seconds after which a log is read again."""
 _FLUSHED_AFTER = 256
-"""How many events' spans certainly fit into the queues."""
+"""The number of events whose spans certainly fit into the queues."""
 
 
 class QueuedOutbox:
@@ -122,7 +122,7 @@ class QueuedOutbox:
         reader, is_over = LogReader(run.log_path, opened=False), threading.Event()
         tracing = Tracing(reader.log_id, reader.run)
         for record in reader.records():
-            deque(tracing.take(record), 0)  # recorded before, so only to know what the rest belongs to
+            deque(tracing.take(record), 0)  # recorded before: read only to know what later records belong to
 
         def follow() -> None:
             since, is_last = reader.head.seq + 1, False

@@ -1,5 +1,6 @@
 """Span attributes by OpenInference, the conventions of Phoenix and Arize that MLflow reads too. These tools also read
-the conventions for generative AI, but do not recognise a memory search, a phase or a request there.
+OpenTelemetry's conventions for generative AI, but with those they do not recognise a memory search, a phase or a
+request.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,7 +3,7 @@
 Rules
     - A file has the form of the specification's file exporter: a line for each batch, one kind of data in each file.
     - A verdict is an event, which OpenTelemetry has as a log record with a name.
-    - Messages and records of a span are JSON in a text, as the conventions allow: tools read no other form.
+    - Messages and records of a span are JSON texts, as the conventions allow: tools read no other form.
 """
 
 import base64
@@ -72,8 +72,8 @@ class Destination(Protocol):
 
 
 def resource_of(run: str = "") -> Resource:
-    """Return the resource of all data: this package, the run if there is only one, and what the standard variables
-    OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES name."""
+    """Return the resource of all data: this package, the run if there is only one, and the attributes in the standard
+    variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES."""
     said = {service_attributes.SERVICE_NAME: "mage-es", service_attributes.SERVICE_VERSION: __version__}
     own = Resource({**said, **({"mage_es.run": run} if run else {})})
     return own.merge(OTELResourceDetector().detect())

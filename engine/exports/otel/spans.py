@@ -10,7 +10,7 @@
 
 Rules
     - Ids follow from the log's own id and from those of its events: the same log gives the same spans.
-    - Texts are exported only on request, and a subject's never: erasing a key would not reach the export.
+    - Texts are exported only on request, and a subject's texts never: destroying the key would not reach the export.
     - Names that no convention defines begin with `mage_es.`.
 """
 
@@ -94,7 +94,7 @@ class TraceIds(NamedTuple):
 
 
 class Upstream(NamedTuple):
-    """Whose memories a served run has, and the address of the server that answers, empty if not known."""
+    """The run whose memories a served run has, and the address of the server that answers, empty if unknown."""
 
     run: str
     address: str
@@ -170,7 +170,7 @@ class Tracing:
                 self._texts.memories[memory.memory_id] = told_by(memory)
 
     def rest(self) -> Iterator[TraceSpan]:
-        """Yield the spans of what has not ended: questions and phases with calls."""
+        """Yield the spans that have not ended: questions, and phases with calls."""
         for group, record, plan in self._planned.values():
             if group.end_us:
                 yield from self._question(group, record, plan, group.end_us, {})

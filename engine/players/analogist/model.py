@@ -1,5 +1,5 @@
-"""The analogist: from a prompt to equations and a final line. It learns from solved examples and from nothing else:
-principles, strategies and what a tool gave leave it unmoved."""
+"""The analogist: from a prompt to equations and a final line. It learns from solved examples and from nothing else: it
+ignores principles, strategies and the results of tools."""
 
 import json
 from collections import Counter, defaultdict
@@ -74,7 +74,8 @@ def _chain_of(example: Example) -> OperationChain | None:
 def _elect(opinions: Sequence[Sequence[Analogy]], *, backed: set[Fraction]) -> list[Equation]:
     """Return the equations of the best analogy for the answer with the most votes; empty if none can be trusted.
 
-    An analogy can be trusted if it fits well or is not alone with its answer; `backed` answers are opinions too.
+    An analogy can be trusted if it fits well or if another opinion gives the same answer; `backed` answers count as
+    opinions.
     """
     votes: defaultdict[Fraction, float] = defaultdict(float)
     opinions_for = Counter(backed)

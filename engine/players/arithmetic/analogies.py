@@ -31,7 +31,7 @@ FURTHER = 0.04
 DOUBT = 0.05
 """Cost of each operand that could have been another number of the example."""
 AGAINST = 0.05
-"""Cost of each number that is added though the question says it goes out, or subtracted though it comes in."""
+"""Cost of each number that is added although the question says that it goes out, or subtracted although it comes in."""
 ODD = 0.1
 """Cost of each unexplained constant."""
 
@@ -107,7 +107,7 @@ def _against(chain: OperationChain, mapping: Mapping[int, int], *, to: Problem) 
 
 
 def _turn(chain: OperationChain, mapping: Mapping[int, int], *, example: Problem, to: Problem) -> OperationChain | None:
-    """Swap + and - before quantities that come in while the example's went out, or vice versa; None if there are
+    """Swap + and - before quantities that come in where the example's went out, or vice versa; None if there are
     none."""
     is_turned = False
     steps = []

@@ -1,7 +1,7 @@
-"""Assign a column to each row such that their worth adds up to the most.
+"""Assign a column to each row so that the total worth is as large as possible.
 
 Shortest augmenting paths, row by row. [Crouse 2016, On implementing 2D rectangular assignment algorithms, IEEE
-Transactions on Aerospace and Electronic Systems 52(4)] Among equals it decides as scipy's `linear_sum_assignment` does.
+Transactions on Aerospace and Electronic Systems 52(4)] Ties are broken as scipy's `linear_sum_assignment` breaks them.
 """
 
 from collections.abc import Sequence

@@ -9,8 +9,8 @@
     refinement     what a skill's failures call for, and the steps that their solutions share
     splitting      a child for each task type that a skill resolves, which takes over that type
 
-Where no solution can be read, right answers alone show an answer that most questions of a kind share. An episode's
-answer is its outcome, so it is never given as an answer.
+If no solution can be read, the right answers alone may show an answer that most questions of a kind share. The answer
+of an episode is its outcome, so it is never given as an answer.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""What generated benchmarks share: questions that follow from an origin, drawn by index until there are enough
-different ones."""
+"""Code shared by generated benchmarks: a question follows from its origin, and questions are drawn by index until there
+are enough different ones."""
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache

@@ -36,22 +36,22 @@ def doctor(
     benchmark: Annotated[
         str | None,
         typer.Argument(
-            help="Benchmark, or file of your own tasks, which gives the first prompts, too. [default: wordmath]",
+            help="Benchmark, or file of your own tasks; the first prompts are made from it. [default: wordmath]",
             autocompletion=benchmarks,
         ),
     ] = None,
     *,
     settings: Settings,
     out: Output,
-    calls: Annotated[bool, typer.Option("--calls/--no-calls", help="Put a run's first prompts to its models.")] = True,
+    calls: Annotated[bool, typer.Option("--calls/--no-calls", help="Send a run's first prompts to its models.")] = True,
 ) -> None:
     """Check what a run needs from its tasks, from this machine and from its models.
 
     For tasks that you name: how a run would divide them, which column has which role, what is left out and why, and
     what gives answers away. For this machine: packages, folder of runs and clock. For each model: its key, endpoint,
     name and context, and its replies to a run's first prompts (three of them for the learner). Is the reply whole, how
-    long did the model think, is there an answer in it, is that one of the labels or in the requested form, and is it
-    right? Exits with 4 if a run could not start, or no answer came. evolve --dry-run tells what a run costs.
+    long did the model think, is there an answer in it, is the answer one of the labels or in the requested form, and is
+    it right? Exits with 4 if a run could not start, or no answer came. evolve --dry-run tells what a run costs.
     """
     from mage_es.engine.providers.doctor import diagnose
     from mage_es.engine.run.directory import clock

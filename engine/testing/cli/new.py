@@ -27,9 +27,9 @@ def new(
 ) -> None:
     """Start your own plugin: a working package, with a passing test, for you to fill in.
 
-    A benchmark comes with its data; questions in a file need none: name the file. An environment is a benchmark of
-    episodes and the world they are played in. A model is a provider of models; a server with /v1/chat/completions
-    needs none: use openai/MODEL?base_url=URL. A scorer is for your own tasks.
+    A benchmark comes with its data; questions in a file need no plugin: name the file. An environment is a benchmark of
+    episodes and the world they are played in. A model is a provider of models; a server with /v1/chat/completions needs
+    no plugin: use openai/MODEL?base_url=URL. A scorer is for your own tasks.
     """
     from mage_es.engine.benchmarks.registry import names
     from mage_es.engine.testing.new import write_skeleton

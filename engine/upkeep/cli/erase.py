@@ -1,4 +1,4 @@
-"""`mage-es erase`: destroy a subject's key, and account for every trace that its texts left."""
+"""`mage-es erase`: destroy a subject's key, and account for every trace of its texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def erase(
     """Erase a subject: destroy its key, so that no copy of the log reveals its texts any more, and print a receipt.
 
     What was learned from its questions goes into quarantine. Files that can be rebuilt are deleted if they hold its
-    texts unencrypted. The receipt lists every store that was searched, and what you must still do yourself.
+    texts unencrypted. The receipt lists every store that was searched, and what is left for you to do.
     """
     from mage_es.engine.upkeep.erase import REASON, plan_erasure
     from mage_es.engine.upkeep.erase import erase as erase_subject

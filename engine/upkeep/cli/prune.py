@@ -1,4 +1,4 @@
-"""`mage-es memory prune`: take out of use what a run's own record proves harmful."""
+"""`mage-es memory prune`: take memories out of use that a run's own record proves harmful."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def prune(
     out: Output,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go out of use.")] = False,
 ) -> None:
-    """Take out of use every memory that is proved harmful, and say what that gains; it can be released.
+    """Take every memory out of use that is proved harmful, and say what this gains; `memory release` brings it back.
 
     The proof is in what `mage-es effect` asked again, or in the coin of `--coin`, after Holm's correction for all
-    memories tested. No model is called: a memory with too few of both is left alone.
+    memories tested. No model is called; a memory with too little on record is left alone.
     """
     from mage_es.engine.upkeep.prune import prune as take_out
 

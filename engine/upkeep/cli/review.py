@@ -27,7 +27,7 @@ def review(
     out: Output,
     whole: Annotated[bool, typer.Option("--whole", help="Show all of each text.")] = False,
 ) -> None:
-    """List what clients proposed and no anchor could judge: it stays out of prompts until a person approves it.
+    """List the proposals of clients that no anchor could judge: they stay out of prompts until a person approves them.
 
     Characters that are invisible or reorder text are shown as their numbers.
     """

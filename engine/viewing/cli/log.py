@@ -76,7 +76,7 @@ def _line(document: dict[str, object]) -> str:
     event = document["event"]
     assert isinstance(event, dict)
     simple = [(name, value) for name, value in event.items() if isinstance(value, str | int | float) and value != ""]
-    simple.sort(key=lambda field: len(str(field[1])) > SHORT)  # what a long line loses is the end of a long text
+    simple.sort(key=lambda field: len(str(field[1])) > SHORT)  # so only the end of a long text is cut from a long line
     said = " ".join(f"{name}={value}" for name, value in simple)
     line = clean((start + said)[: 4 * LINE]).replace("\n", " ")
     return line if len(line) <= LINE else line[: LINE - 3] + "..."

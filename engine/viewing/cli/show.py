@@ -102,7 +102,7 @@ def inference_table(report: InferenceReport) -> TextTable:
     opened, closed = report.opened, report.closed
     held = "" if report.note_verified else " (DOES NOT MATCH the recorded hash)"
     came = _NO_END if closed is None else closed.outcome
-    if closed and closed.latency_us:  # of one that was cut nothing is known
+    if closed and closed.latency_us:  # nothing is known about one that was cut
         came = f"{came}, status {closed.status}, {closed.latency_us / 1e6:.2f} s"
     rows = [
         ("served", f"{report.run_id}, session {opened.session}, from {report.marker}"),

@@ -1,7 +1,7 @@
 """Private task sets as benchmarks: 600 evolution and 200 test questions for each seed, made on demand.
 
-A name takes options, `private-labels?labels=4&wordings=6`; `difficulty` (1, 2, 3) stands for the options of a level,
-and options that are named take precedence. A run records them all.
+A name takes options, as in `private-labels?labels=4&wordings=6`; `difficulty` (1, 2, 3) sets the options of a level,
+and options given by name take precedence. A run records them all.
 
 Rules
     - The rule is drawn from the seed and all options. Both splits follow the same rule.
@@ -37,7 +37,7 @@ KINDS: Mapping[str, SetKind] = {
 
 
 class SeededName(NamedTuple):
-    """What all questions of a set follow from: its name with every option, and the seed."""
+    """The origin of all questions of a set: its name with every option, and the seed."""
 
     name: str
     seed: int
@@ -45,7 +45,7 @@ class SeededName(NamedTuple):
 
 class PrivateSet(Generated):
     is_seed_bound = True
-    """What is right depends on the seed, so a run cannot continue with another."""
+    """The right answers depend on the seed, so a run cannot continue with another seed."""
 
     def __init__(self, name: str, seed: int) -> None:
         """Raises `UsageError` like `recorded`."""

@@ -11,7 +11,7 @@ from mage_es.engine.players.worlds.wordmath.dice import Dice
 from mage_es.engine.seams.benchmark import Split
 
 _PARTS = ("keeping", "keeping", "serving", "bringing", "bringing")
-"""What evolution asks for; all entries are equally likely."""
+"""The kinds of questions in evolution; all entries are equally likely."""
 PHASES = ("keeping", "serving", "bringing")
 _ASKS = {
     "keeping": "which depot keeps the {of}",

@@ -17,7 +17,7 @@ class Posed(NamedTuple):
     gold: str
     solution: str = ""
     part: str = ""
-    """What it asks for, if a set asks for several things: the end of its task type."""
+    """What the question asks for, if its set asks for several things; this is the end of its task type."""
     phase: int = 0
     time: int = 0
 
@@ -39,7 +39,7 @@ WORDINGS = 6
 
 
 class SetOption(NamedTuple):
-    """What an option may be, and what it is at difficulty 1, 2 and 3."""
+    """The values that an option may have, and its value at difficulty 1, 2 and 3."""
 
     allowed: range
     levels: tuple[int, int, int]

@@ -1,6 +1,6 @@
 """Parcels to teams by weight: each team takes what is heavier than one limit and no heavier than the next.
 
-No word of a text says which team it is, and few weights occur twice: what must be learned is where the limits are.
+No word in the text reveals the team, and few weights occur twice, so a learner must find out where the limits are.
 Other numbers (pieces, order, shelf) say nothing.
 """
 
@@ -15,7 +15,7 @@ from mage_es.engine.seams.benchmark import Split
 _LIGHTEST, _DOUBLINGS = 0.2, 9
 """The least weight in kilograms, and how often it may be doubled."""
 _CLEAR = 4
-"""No weight is this near to a limit, in hundredths of a doubling, so that rounding moves none across."""
+"""No weight is this close to a limit, in hundredths of a doubling, so that rounding moves no weight across it."""
 _FRAMES = (
     "Order {number}: {count} pieces of {goods}, {weight} kg. {person}, {town}",
     "{person} sends {weight} kg of {goods} to {town}, order {number}, in {count} boxes.",

@@ -1,7 +1,7 @@
 """The words that private task sets share: teams, coined names, troubles in six wordings, letters about them.
 
-The name of an answer (a team, a code) is drawn for each seed and has nothing to do with what it stands for. Everything
-else that a text says (who writes, from where, about which order) is drawn independently of the answer, and says nothing
+The name of an answer (a team, a code) is drawn for each seed and has nothing to do with its meaning. Everything else
+that a text says (who writes, from where, about which order) is drawn independently of the answer, and says nothing
 about it.
 """
 
@@ -94,5 +94,6 @@ def with_asides(dice: Dice, options: Options, text: str, others: Sequence[str]) 
 
 
 def circumstances(dice: Dice) -> dict[str, object]:
-    """Return what has nothing to do with any answer: who writes, from where, about which order."""
+    """Return the parts of a letter that have nothing to do with its answer: who writes, from where, about which
+    order."""
     return {"person": dice.pick(_PEOPLE), "town": dice.pick(TOWNS), "number": 10_000 + dice.below(90_000)}

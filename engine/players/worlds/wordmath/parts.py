@@ -115,7 +115,7 @@ def _rule(written: str) -> NumberRule:
         first, last, step = (int(part or 1) for part in found.groups())
         return range(first, last + 1, step)
     formula = compile(written, "<sheet>", "eval")
-    # The sheets are part of this package, so a formula is trusted as far as the code around it.
+    # The sheets are part of this package, so a formula is trusted like the code around it.
     return lambda values: int(eval(formula, {"__builtins__": {}}, dict(values)))
 
 

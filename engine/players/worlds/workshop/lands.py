@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mage_es.engine.players.worlds.wordmath.dice import Dice
 
 VERSION = "workshop 1"
-"""Changes whenever the same seed would give other lands or tasks."""
+"""A version: it changes whenever the same seed would give other lands or tasks."""
 LANDS = ("highland", "marsh", "island")
 PLACES = ("forest", "quarry", "river", "meadow", "cave")
 MATERIALS = ("wood", "reed", "clay", "flint", "ore")

@@ -26,7 +26,7 @@ from mage_es.engine.players.worlds.workshop.plans import WorkshopSituation, shor
 KINDS = ("supplies", "tools", "works", "open")
 """What a task asks for: a thing of one of the three tiers, or getting as far as possible."""
 LONGEST_PLAN = 24
-"""A situation with a longer plan is redrawn, with more given at the start."""
+"""A situation with a longer plan is drawn again, with more things given at the start."""
 OPEN_STEPS = 40
 """Steps of a task of the kind `open`."""
 

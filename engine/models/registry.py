@@ -9,13 +9,12 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mage_es.engine.benchmarks.registry import needs_learner, own_models, with_own_models
 from mage_es.engine.config import BENCHMARK, NamedSettings
-from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.plugins import load, open_plugin, require_has
 from mage_es.engine.seams.spec import spec_of
@@ -24,7 +23,10 @@ from mage_es.events.errors import UsageError
 if TYPE_CHECKING:
     from mage_es.engine.config import Config
     from mage_es.engine.seams.benchmark import Question
+    from mage_es.engine.seams.embedder import Embedder
     from mage_es.events.vocabulary import Tier
+else:
+    Embedder = Any  # the signature of `Models` needs the name, and its module would load numpy
 
 
 def open_model(spec: str, tier: Tier) -> Model:

@@ -35,6 +35,7 @@ from mage_es.engine.courses import Finish
 from mage_es.engine.models.registry import open_model, require_models
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.inheriting import require_closed
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, first_event, reopen_world, require_ontology, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark, Question
@@ -202,8 +203,7 @@ class RunAdapter(InstructionAdapter):
 def _end_of(reader: LogReader, at: str) -> tuple[int, int]:
     """Return the number of an iteration and the event that ended it."""
     ends = {seq: marker.number for marker, seq in reader.markers().items() if marker.kind == "iteration"}
-    if not ends:
-        raise UsageError(f"{reader.run} has not closed an iteration yet: `mage-es resume` continues it.")
+    require_closed(reader.run, reader)
     seq = max(ends) if at == "latest" else reader.resolve(at)
     if seq not in ends:
         raise UsageError(f"{at} is not the end of an iteration: give start, latest, or one such as iter-0.")

@@ -1,6 +1,6 @@
 """The nearest case by what was learned, beside text classifiers of scikit-learn that learned from the same cases.
 
-`python -m tests.bench.classifiers [FILE ...]`, after `pip install scikit-learn`: right answers on the task sets with
+`python -m tests.bench.classifiers [FILE ...]`, after `pip install '.[classifier]'`: right answers on the task sets with
 private labels, or on files of lines `{"question": ..., "answer": ...}`; of those four draws of 120 learned, 80 asked.
 The classifiers are given words, pairs of words and groups of three and four letters by TF-IDF; the last one whole words
 alone, numbers among them.
@@ -16,9 +16,9 @@ from random import Random
 
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline, make_union
-from sklearn.svm import LinearSVC
+from sklearn.pipeline import make_pipeline
 
+from mage_es.engine.study.baselines.classifying import linear_svm, weighed_words
 from tests.bench.private_sets import Answered, Draw, drawn, nearest
 
 SETS = ("private-labels", "private-limits", "private-drift", "private-pairs", "private-composition")
@@ -26,12 +26,8 @@ LEARNED, ASKED, DRAWS = 120, 80, 4
 
 
 def classifiers() -> Iterator[tuple[str, object]]:
-    def parts() -> object:
-        letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4), sublinear_tf=True)
-        return make_union(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), letters)
-
-    yield "logistic regression", make_pipeline(parts(), LogisticRegression(C=10, max_iter=500))
-    yield "linear SVM", make_pipeline(parts(), LinearSVC())
+    yield "logistic regression", make_pipeline(weighed_words(), LogisticRegression(C=10, max_iter=500))
+    yield "linear SVM", linear_svm(0)
     yield "words alone", make_pipeline(TfidfVectorizer(token_pattern=r"\w+"), LogisticRegression(C=10, max_iter=500))
 
 

@@ -4,7 +4,6 @@ A linear support vector machine (Cortes and Vapnik 1995) by scikit-learn, on wor
 and four letters, weighted by TF-IDF. Its classes are the right answers of the cases, so it can give no other.
 """
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -36,16 +35,24 @@ class LinearSvm(Cases):
         if len(answers := {case.reply for case in cases}) < 2:
             return PreparedTask(reply=next(iter(answers), None))
         if cases != self._learned[0]:
-            self._learned = cases, self._classifier(cases)
+            texts, replies = [case.question.question for case in cases], [case.reply for case in cases]
+            self._learned = cases, linear_svm(self.view.seed).fit(texts, replies)
         [reply] = self._learned[1].predict([task.question])
         return PreparedTask(reply=str(reply))
 
-    def _classifier(self, cases: Sequence[ShownCase]) -> Any:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-        from sklearn.pipeline import make_pipeline, make_union
-        from sklearn.svm import LinearSVC
 
-        words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
-        letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4), sublinear_tf=True)
-        made = make_pipeline(make_union(words, letters), LinearSVC(random_state=self.view.seed % 2**32))
-        return made.fit([case.question.question for case in cases], [case.reply for case in cases])
+def linear_svm(seed: int) -> Any:
+    """Return the classifier of texts, which has not learned yet."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import LinearSVC
+
+    return make_pipeline(weighed_words(), LinearSVC(random_state=seed % 2**32))
+
+
+def weighed_words() -> Any:
+    """Return what turns texts into weights of their words, pairs of words, and groups of three and four letters."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_union
+
+    letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4), sublinear_tf=True)
+    return make_union(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), letters)

@@ -13,7 +13,7 @@ from mage_es.engine.bench.crafter.changes import Change, change
 from mage_es.engine.bench.crafter.handbook import ACHIEVEMENTS
 from mage_es.engine.bench.crafter.replies import ACTIONS, action_in
 from mage_es.engine.bench.crafter.simulator import Simulator, SimulatorState
-from mage_es.engine.bench.crafter.wording import NOT_VALID, USUAL, Scene, ViewOptions, in_view, long_term, short_term
+from mage_es.engine.bench.crafter.wording import NOT_VALID, Scene, in_view, long_term, short_term
 from mage_es.engine.seams.environment import Entity, Observation, StepOutcome
 
 MOST_STEPS = 2_000
@@ -25,9 +25,8 @@ _ENGINE_NAMES = {name.lower().replace(" ", "_"): name for name in ACHIEVEMENTS}
 
 
 class CrafterGame:
-    def __init__(self, seed: int, *, fast: bool = False, look: ViewOptions = USUAL) -> None:
-        self._simulator = Simulator(seed, fast=fast)
-        self._look = look
+    def __init__(self, seed: int) -> None:
+        self._simulator = Simulator(seed)
         self._left = MOST_STEPS
         self._achieved: list[str] = []
 
@@ -64,8 +63,8 @@ class CrafterGame:
         now = self._now
         is_dead = now.inventory["health"] <= 0
         scene = Scene(now.semantic, now.position, now.facing, is_sleeping=now.is_sleeping, is_dead=is_dead)
-        told = notice + long_term(scene, self._look)
-        seen = [Entity(thing.name, "thing") for thing in in_view(scene, self._look)]
+        told = notice + long_term(scene)
+        seen = [Entity(thing.name, "thing") for thing in in_view(scene)]
         gained = [Entity(name, "item") for name in (happened.gained if happened else ())]
         reached = [Entity(name, "achievement") for name in (happened.achieved if happened else ())]
         return Observation(

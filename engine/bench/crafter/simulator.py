@@ -63,17 +63,17 @@ class _Engine(crafter.Env):  # type: ignore[misc]  # the package has no types
 
 
 class Simulator:
-    """One episode in one world. `fast` takes no random numbers for pictures.
+    """One episode in one world.
 
     [section 4, Crafter, the game] The package crafter 1.8.3 with an explicit seed and an engine for each episode.
     Creatures of a chunk act in the order of their creation: the package picks them from a set, so its episodes differ
-    between processes after some 10 steps. No picture is drawn, but its random numbers are taken (`fast` skips them).
+    between processes after some 10 steps. No picture is drawn, but its random numbers are taken.
     """
 
-    def __init__(self, seed: int, *, fast: bool = False, size: int = CANVAS) -> None:
+    def __init__(self, seed: int, *, size: int = CANVAS) -> None:
         """`size`: pixels per side; the text protocol's nights need the default."""
         self._seed = seed
-        self._noise = (0, 0) if fast else tuple(size // _VIEW[axis] * _MAP[axis] for axis in (0, 1))
+        self._noise = tuple(size // _VIEW[axis] * _MAP[axis] for axis in (0, 1))
 
     def reset(self) -> None:
         self._engine: _Engine = pickle.loads(_generated(self._seed))

@@ -31,21 +31,6 @@ _ACROSS, _DOWN = 4, 3
 """How many tiles the view reaches to either side."""
 
 
-class ViewOptions(NamedTuple):
-    """How things are described: only the nearest of each kind; distances by axis; kinds omitted; kinds shown as edges.
-    A cell of a kind in `edge_only_items` counts only if it touches another kind (four neighbours, inside the view).
-    """
-
-    unique: bool = True
-    precise: bool = False
-    skip_items: frozenset[str] = frozenset()
-    edge_only_items: frozenset[str] = frozenset()
-
-
-USUAL = ViewOptions()
-"""The protocol's default."""
-
-
 class Thing(NamedTuple):
     """In tiles east and south of the player."""
 
@@ -68,14 +53,14 @@ class Scene(NamedTuple):
     is_dead: bool = False
 
 
-def long_term(scene: Scene, look: ViewOptions = USUAL) -> str:
+def long_term(scene: Scene) -> str:
     """Return the long-term context: "out of the map" if anything in view has no name."""
     status = SLEEPING if scene.is_sleeping else DEAD if scene.is_dead else ""
     try:
-        seen, faced = in_view(scene, look), faced_thing(scene, look)
+        seen, faced = in_view(scene), faced_thing(scene)
     except LookupError:
         return OUT_OF_MAP
-    lines = [f"- {thing.name} {_where(thing, look)}" for thing in seen]
+    lines = [f"- {thing.name} {_where(thing)}" for thing in seen]
     listed = "\n".join(["You see:", *lines]) if lines else NOTHING_SEEN
     # Upstream ends the status with a blank line, and adds one.
     return f"{status}\n\n\n\n{listed}\n\nYou face {faced} at your front.".strip()
@@ -88,23 +73,18 @@ def short_term(inventory: Mapping[str, int]) -> str:
     return f"{status}\n\n" + ("\n".join(["Your inventory:", *items]) if items else NO_INVENTORY)
 
 
-def in_view(scene: Scene, look: ViewOptions = USUAL) -> list[Thing]:
-    """Raises `LookupError` for an id without a name."""
-    view = _view(scene)
-    things = [thing for thing in _things(view) if _is_told(view, thing, look)]
-    if not look.unique:
-        return things
+def in_view(scene: Scene) -> list[Thing]:
+    """Return the nearest thing of each kind. Raises `LookupError` for an id without a name."""
     nearest: dict[str, Thing] = {}
-    for thing in things:
+    for thing in _things(_view(scene)):
         if thing.name not in nearest or thing.distance < nearest[thing.name].distance:
             nearest[thing.name] = thing  # a dict keeps the place of the first one
     return list(nearest.values())
 
 
-def faced_thing(scene: Scene, look: ViewOptions = USUAL) -> str:
-    """Return what is in the cell in front; `nothing` outside the view, or for an omitted kind."""
-    name = _named(_view(scene), _ACROSS + scene.facing[0], _DOWN + scene.facing[1])
-    return "nothing" if name is None or name in look.skip_items else name
+def faced_thing(scene: Scene) -> str:
+    """Return what is in the cell in front; `nothing` outside the view."""
+    return _named(_view(scene), _ACROSS + scene.facing[0], _DOWN + scene.facing[1]) or "nothing"
 
 
 def _view(scene: Scene) -> NDArray[np.uint8]:
@@ -119,29 +99,13 @@ def _things(view: NDArray[np.uint8]) -> Iterator[Thing]:
             yield Thing(name, column - _ACROSS, row - _DOWN)
 
 
-def _is_told(view: NDArray[np.uint8], thing: Thing, look: ViewOptions) -> bool:
-    if thing.name in look.skip_items:
-        return False
-    if thing.name not in look.edge_only_items:
-        return True
-    column, row = thing.east + _ACROSS, thing.south + _DOWN
-    around = ((column - 1, row), (column + 1, row), (column, row - 1), (column, row + 1))
-    return any(_named(view, *cell) not in (None, thing.name) for cell in around)
-
-
 def _named(view: NDArray[np.uint8], column: int, row: int) -> str | None:
     is_inside = 0 <= column < view.shape[0] and 0 <= row < view.shape[1]
     return NAMES[view[column, row]] if is_inside else None
 
 
-def _where(thing: Thing, look: ViewOptions) -> str:
+def _where(thing: Thing) -> str:
     vertical = "north" if thing.south < 0 else "south" if thing.south > 0 else ""
     horizontal = "west" if thing.east < 0 else "east" if thing.east > 0 else ""
-    if look.precise:
-        parts = ((abs(thing.south), vertical), (abs(thing.east), horizontal))
-        return " and ".join(f"{_steps(count)} {direction}" for count, direction in parts if count)
-    return f"{_steps(thing.distance)} to your {'-'.join(filter(None, (vertical, horizontal)))}"
-
-
-def _steps(count: int) -> str:
-    return f"{count} step{'' if count == 1 else 's'}"
+    steps = f"{thing.distance} step{'' if thing.distance == 1 else 's'}"
+    return f"{steps} to your {'-'.join(filter(None, (vertical, horizontal)))}"

@@ -21,7 +21,7 @@ from mage_es.engine.seams.extraction import plain_answer
 
 Metrics = dict[str, float | None]
 
-_ERRORS = ("mae", "rmse", "mae_2024", "rmse_2024")
+_ERRORS = ("mae", "rmse")
 """Metrics in metres or vehicles, which have no mean over different tasks."""
 _CLASSES: Mapping[AnswerKind, Callable[[str, object], bool | None]] = {
     "option": upstream.option,
@@ -99,7 +99,7 @@ def kind_of(question: Question) -> AnswerKind:
 
 
 def _strict(question: Question, reply: str) -> Metrics:
-    """By the parsers of 2025, and by older ones under separate names."""
+    """By upstream's parsers."""
     kind, label = kind_of(question), msgspec.json.decode(question.meta["answer"])
     if kind in _CLASSES:
         found = _CLASSES[kind](reply, label)
@@ -110,14 +110,12 @@ def _strict(question: Question, reply: str) -> Metrics:
     gold = _numbers(question)
     if kind == "point":
         mae = upstream.point_error(reply, *gold)
-        return {"mae": mae, "exception": float(mae is None), "mae_2024": upstream.point_error_2024(reply, *gold)}
-    now, then = upstream.flow_error(reply, gold), upstream.flow_error_2024(reply, gold)
+        return {"mae": mae, "exception": float(mae is None)}
+    now = upstream.flow_error(reply, gold)
     return {
         "mae": now.mae if now else None,
         "rmse": now.rmse if now else None,
         "exception": float(now is None),
-        "mae_2024": then.mae if then else None,
-        "rmse_2024": then.rmse if then else None,
     }
 
 

@@ -3,7 +3,7 @@
 Rules
     - Defects are kept: the first digit of the whole reply is the option; "I know" counts as no; a finding becomes
       "Normal", which never equals the label "normal"; "Car" raises, and so does every coordinate without parentheses.
-    - `*_2024` are the parsers of the first release, where those of 2025 differ.
+
 Source: LwbXc/STBench, code/result_parser.py and code/open_source/result_parser.py.
 
 Distances are those on the WGS-84 ellipsoid, by Karney's algorithm as the library `geographiclib` has it."""
@@ -50,7 +50,6 @@ _VEHICLE = re.compile(r"car|bike|bicycle|pedestrian", re.IGNORECASE)
 _VEHICLES = {"car": 1, "bike": 2, "bicycle": 2, "pedestrian": 3}
 _IN_PARENTHESES = re.compile(r"\((\d+)\)")
 _PAIR = re.compile(r"\(([-+]?\d+\.\d+),\s*([-+]?\d+\.\d+)(?:,\s*[-+]?\d+)?\)")
-_UNSIGNED_DECIMAL = re.compile(r"(?<!\d)\d++\.\d++")
 _NUMBER = re.compile(r"-?\d++(?:\.\d*+)?")
 _SIX_NUMBERS = re.compile(rf"(?:-|(?<!\d))\d++(?:\.\d*+)?(?:\s*+,\s*+{_NUMBER.pattern}){{5}}")
 """Upstream's patterns, made possessive: the same matches, but no backtracking on a reply of thousands of digits."""
@@ -97,21 +96,9 @@ def point_error(reply: str, longitude: float, latitude: float) -> float | None:
     return None
 
 
-def point_error_2024(reply: str, longitude: float, latitude: float) -> float | None:
-    found = _UNSIGNED_DECIMAL.findall(reply)[:2]
-    if len(found) < 2:
-        return None
-    return _counted(distance(float(found[0]), float(found[1]), longitude, latitude))
-
-
 def flow_error(reply: str, gold: Sequence[float]) -> FlowError | None:
     found = _SIX_NUMBERS.search(reply)
     return flow_difference([float(piece) for piece in found[0].split(",")], gold) if found else None
-
-
-def flow_error_2024(reply: str, gold: Sequence[float]) -> FlowError | None:
-    found = _NUMBER.findall(reply)[:STEPS]
-    return flow_difference([float(piece) for piece in found], gold) if len(found) == STEPS else None
 
 
 def flow_difference(flow: Sequence[float], gold: Sequence[float]) -> FlowError | None:

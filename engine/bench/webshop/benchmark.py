@@ -84,7 +84,6 @@ class WebShop:
         by_product: bool = True,
         mode: Mode = "text",
         steps: int = STEPS,
-        has_attributes: bool = False,
         nouns: Nouns | None = None,
     ) -> None:
         """Read the files of `data_dir/webshop` and make the goals; `seed` drives effective prices and price bounds.
@@ -103,10 +102,10 @@ class WebShop:
             made = goal_making.synthetic_goals(catalogue, files.instructions, stream)
         else:
             made = goal_making.human_goals(catalogue, files.human, stream)
-        self.store = open_store(catalogue, nouns=nouns.find, has_attributes=has_attributes)
+        self.store = open_store(catalogue, nouns=nouns.find)
         self.goals: Sequence[Goal] = goal_making.shuffled_goals(made, stream)
         self._test = test_places(self.goals, preset.test_goals, stream=stream if by_product else None)
-        shown = f"{mode} mode{', attributes' if has_attributes else ''}, {steps} steps"
+        shown = f"{mode} mode, {steps} steps"
         made_by = f"{goals} goals, seed {seed}, {'by product' if by_product else 'by index'}"
         told = (*files.hashes, preset.name, made_by, shown, f"nouns by {nouns.name}")
         self.data_sha256 = hashlib.sha256("\n".join(told).encode()).hexdigest()

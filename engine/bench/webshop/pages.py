@@ -17,8 +17,8 @@ PieceKind = Literal["text", "button", "product", "option"]
 PAGE_SIZE = 10
 """Products on a page of results."""
 SEARCH, BACK, PREVIOUS, NEXT, BUY = "Search", "Back to Search", "< Prev", "Next >", "Buy Now"
-DESCRIPTION, FEATURES, REVIEWS, ATTRIBUTES = "Description", "Features", "Reviews", "Attributes"
-SUB_PAGES = {name.lower(): name for name in (DESCRIPTION, FEATURES, REVIEWS, ATTRIBUTES)}
+DESCRIPTION, FEATURES, REVIEWS = "Description", "Features", "Reviews"
+SUB_PAGES = {name.lower(): name for name in (DESCRIPTION, FEATURES, REVIEWS)}
 RATING = "N.A."
 """Reviews are not part of the data."""
 
@@ -61,13 +61,13 @@ def results_page(instruction: str, hits: Sequence[Product], *, number: int, most
     return ShopPage(tuple(pieces))
 
 
-def item_page(instruction: str, product: Product, *, has_attributes: bool = False) -> ShopPage:
+def item_page(instruction: str, product: Product) -> ShopPage:
     pieces = [*_head(instruction), PagePiece(PREVIOUS, "button")]
     for name, values in product.options.items():
         pieces += [PagePiece(name), *(PagePiece(value, "option", name) for value in values)]
     pieces += [PagePiece(product.title), PagePiece(f"Price: {product.price_tag}"), PagePiece(f"Rating: {RATING}")]
-    names = [DESCRIPTION, FEATURES, REVIEWS, *([ATTRIBUTES] if has_attributes else []), BUY]
-    return ShopPage((*pieces, *(PagePiece(name, "button") for name in names)))
+    buttons = (PagePiece(name, "button") for name in (DESCRIPTION, FEATURES, REVIEWS, BUY))
+    return ShopPage((*pieces, *buttons))
 
 
 def sub_page(instruction: str, product: Product, name: str) -> ShopPage:
@@ -75,7 +75,6 @@ def sub_page(instruction: str, product: Product, name: str) -> ShopPage:
         DESCRIPTION: [product.description],
         FEATURES: product.bullet_points,
         REVIEWS: [],
-        ATTRIBUTES: [*product.attributes, product.category, product.query, product.product_category],
     }
     return ShopPage((*_head(instruction), PagePiece(PREVIOUS, "button"), *map(PagePiece, contents[name])))
 

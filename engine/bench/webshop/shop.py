@@ -33,15 +33,14 @@ class Store(NamedTuple):
     by_asin: Mapping[str, Product]
     engine: SearchEngine
     nouns: NounFinder
-    has_attributes: bool = False
 
     def search(self, query: str) -> tuple[Product, ...]:
         return tuple(self.by_asin[asin] for asin in self.engine.search(query) if asin in self.by_asin)
 
 
-def open_store(catalogue: Catalogue, *, nouns: NounFinder, has_attributes: bool = False) -> Store:
+def open_store(catalogue: Catalogue, *, nouns: NounFinder) -> Store:
     by_asin = {product.asin: product for product in catalogue.products}
-    return Store(catalogue, by_asin, SearchEngine(catalogue.indexed), nouns, has_attributes)
+    return Store(catalogue, by_asin, SearchEngine(catalogue.indexed), nouns)
 
 
 def parse_action(text: str) -> Action | None:
@@ -139,4 +138,4 @@ class Visit:
             return pages.results_page(text, self.hits, number=self.number, most=self._most)
         if self._sub_page:
             return pages.sub_page(text, self.product, self._sub_page)
-        return pages.item_page(text, self.product, has_attributes=self._store.has_attributes)
+        return pages.item_page(text, self.product)

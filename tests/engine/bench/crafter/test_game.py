@@ -4,7 +4,6 @@ from typing import Any
 
 from mage_es.engine.bench.crafter.game import MOST_STEPS, CrafterGame
 from mage_es.engine.bench.crafter.handbook import ACHIEVEMENTS
-from mage_es.engine.bench.crafter.wording import ViewOptions
 from mage_es.engine.seams.environment import Entity, Relation, StepOutcome
 
 SEED = 1
@@ -75,13 +74,6 @@ def test_a_reply_without_action_waits_and_the_next_observation_says_so() -> None
     assert f"inventory.\n\n{notice}" in outcome.observation.text
     assert tuple(player.pos) == before and outcome.effect == ""
     assert "previous output" not in game.step("Noop").observation.text
-
-
-def test_what_is_left_out_of_the_text_is_no_entity_either() -> None:
-    names = {
-        entity.name for entity in CrafterGame(SEED, look=ViewOptions(skip_items=frozenset({"grass"}))).reset().entities
-    }
-    assert "grass" not in names and "grass" in {entity.name for entity in CrafterGame(SEED).reset().entities}
 
 
 def test_the_history_keeps_the_long_term_context_only() -> None:

@@ -96,14 +96,6 @@ def test_without_pictures_a_night_goes_as_with_two_pictures_for_each_step() -> N
     assert drawn._world.daylight < 0.5
 
 
-def test_fast_has_another_night_and_the_same_day() -> None:
-    exact, fast = Simulator(3), Simulator(3, fast=True)
-    exact.reset()
-    fast.reset()
-    same = [np.array_equal(exact.step(0).semantic, fast.step(0).semantic) for _ in range(250)]
-    assert all(same[:140]) and not all(same)
-
-
 def test_a_world_that_is_kept_is_not_touched_by_playing_in_it() -> None:
     def first(actions: list[int]) -> list[bytes]:
         simulator = Simulator(5)

@@ -6,9 +6,7 @@ from numpy.typing import NDArray
 
 from mage_es.engine.bench.crafter.wording import (
     NAMES,
-    USUAL,
     Scene,
-    ViewOptions,
     faced_thing,
     in_view,
     long_term,
@@ -62,36 +60,6 @@ def test_north_and_south_come_before_west_and_east(east: int, south: int, where:
 
 def test_the_view_ends_four_columns_and_three_rows_away() -> None:
     assert "coal" not in long_term(scene(("coal", 5, 0), ("coal", 0, 4), ("coal", -5, 0), ("coal", 0, -4)))
-
-
-def test_the_precise_style_tells_both_axes() -> None:
-    look = ViewOptions(precise=True)
-    told = long_term(scene(("iron", -2, -1), ("coal", 0, 3)), look)
-    assert "- iron 1 step north and 2 steps west" in told
-    assert "- coal 3 steps south" in told and "your" not in told.split("\n\n")[0]
-
-
-def test_without_unique_every_cell_has_a_line() -> None:
-    told = long_term(scene(("tree", -1, 0), ("tree", 1, 0)), ViewOptions(unique=False))
-    assert told.count("- tree") == 2 and told.count("- grass") == 60  # 9 x 7 cells without the player and the trees
-
-
-def test_what_is_skipped_is_neither_listed_nor_faced() -> None:
-    bare = scene()
-    assert long_term(bare, ViewOptions(skip_items=frozenset({"grass"}))) == (
-        "You see nothing away from you.\n\nYou face nothing at your front."
-    )
-    assert faced_thing(bare, USUAL) == "grass"
-
-
-def test_of_an_edge_only_kind_the_cells_that_touch_another_kind_count() -> None:
-    water = [("water", east, south) for east in (2, 3, 4) for south in (-1, 0, 1)]
-    look = ViewOptions(unique=False, edge_only_items=frozenset({"water", "grass"}))
-    told = [(thing.east, thing.south) for thing in in_view(scene(*water), look) if thing.name == "water"]
-    assert told == [(2, -1), (2, 0), (2, 1), (3, -1), (3, 1), (4, -1), (4, 1)]  # (3, 0) and (4, 0) touch water only
-    far = (-4, -3)
-    assert far not in [(thing.east, thing.south) for thing in in_view(scene(*water), look)]
-    assert (-1, 0) in [(thing.east, thing.south) for thing in in_view(scene(*water), look)]  # it touches the player
 
 
 @pytest.mark.paper("section 4, Crafter, the text")

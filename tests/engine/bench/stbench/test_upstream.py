@@ -102,21 +102,6 @@ def test_a_point_is_the_last_pair_in_parentheses_in_the_region_less_than_100_km_
     assert found == (None if metres is None else pytest.approx(metres, rel=1e-3))
 
 
-@pytest.mark.parametrize(
-    ("reply", "metres"),
-    [
-        ("[108.92024, 34.25927]", 0.0),
-        ("step 1.5 s: (108.92024, 34.25927)", None),
-        ("-108.92024 and 34.25927", 0.0),
-        ("34.25927, 108.92024", None),
-        ("108.92024", None),
-        ("108, 34", None),
-    ],
-)
-def test_a_point_of_2024_is_the_first_two_decimals(reply: str, metres: float | None) -> None:
-    assert upstream.point_error_2024(reply, 108.92024, 34.25927) == (None if metres is None else pytest.approx(metres))
-
-
 def test_distances_are_geodesics_on_wgs_84() -> None:
     assert upstream.point_error("(108.0, 34.0)", 108.0, 34.5) == pytest.approx(55_462.7, abs=1)
     assert upstream.point_error("(108.5, 34.0)", 108.0, 34.0) == pytest.approx(46_196.5, abs=30)
@@ -142,16 +127,9 @@ def test_fewer_numbers_are_an_exception(reply: str) -> None:
     assert upstream.flow_error(reply, GOLD) is None
 
 
-def test_a_flow_of_2024_is_the_first_six_numbers_anywhere() -> None:
-    assert upstream.flow_error_2024("10 and 20; 30 40\n50 / 60", GOLD) == (0, 0)
-    assert upstream.flow_error_2024("for 6 steps: 10, 20, 30, 40, 50, 60", GOLD) != (0, 0)
-    assert upstream.flow_error_2024("10, 20", GOLD) is None
-
-
 def test_a_reply_of_thousands_of_digits_takes_no_time() -> None:
     for reply in ("9" * 100_000, "1," * 50_000, " " * 100_000, "(" * 50_000):
         upstream.flow_error(reply, GOLD), upstream.point_error(reply, 108.0, 34.0)
-        upstream.point_error_2024(reply, 108.0, 34.0), upstream.flow_error_2024(reply, GOLD)
 
 
 @given(st.text())

@@ -61,9 +61,9 @@ def catalogue(entries: list[RawProduct] = ENTRIES, *, num_products: int | None =
 
 
 @cache
-def store(*, has_attributes: bool = False) -> Store:
+def store() -> Store:
     """The shop that sells them."""
-    return open_store(catalogue(), nouns=nouns_by_rule, has_attributes=has_attributes)
+    return open_store(catalogue(), nouns=nouns_by_rule)
 
 
 def goal(**changes: object) -> Goal:

@@ -50,11 +50,6 @@ def test_a_product_shows_options_then_title_price_and_its_pages() -> None:
     ]  # fmt: skip
 
 
-def test_a_product_has_a_page_of_attributes_only_where_they_are_shown() -> None:
-    assert "attributes" in pages.item_page("Find", SHIRT, has_attributes=True).clickables()
-    assert "soft cotton" in text(pages.sub_page("Find", SHIRT, pages.ATTRIBUTES))
-
-
 def test_pages_about_a_product_show_its_texts() -> None:
     head = "Instruction: [SEP] Find [SEP] Back to Search [SEP] < Prev"
     assert text(pages.sub_page("Find", SHIRT, pages.DESCRIPTION)) == f"{head} [SEP] A thing."

@@ -68,7 +68,7 @@ from mage_es.engine.serving.watched import WatchedEmbedder
 from mage_es.engine.worth.memories import MemoryReport, curations, item_of, reported
 from mage_es.events import vocabulary as v
 from mage_es.events.disk import FileSystem
-from mage_es.events.errors import NotFound, UsageError
+from mage_es.events.errors import MageError, NotFound, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.signing.heads import naming, sign_head
@@ -542,7 +542,8 @@ class LiveRun:
     def advance(self) -> None:
         """Let new sessions see the last closed iteration."""
         closed = self.state.progress.closed
-        self.frozen(closed).floor("")  # otherwise the first question would wait for this
+        with suppress(MageError):  # without an embedder no question can be looked up anyway
+            self.frozen(closed).warm()
         self.marker = closed
 
     async def aclose(self) -> None:

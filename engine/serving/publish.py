@@ -81,8 +81,11 @@ class _Heard(NamedTuple):
 
     def turns(self) -> list[_Turn]:
         """Return the parts of a publish, key by key, in order."""
-        speakers = sorted({*(word.key for word in self.words), *(each.key for each in self.proposals)})
-        return [_Turn(key, is_review) for key in speakers for is_review in (True, False)]
+        speakers = {*(word.key for word in self.words), *(each.key for each in self.proposals)}
+        # What a key says whose answers are gold needs no review, also where another said the same.
+        gold = {each.key for each in self.proposals if each.is_gold}
+        order = sorted(speakers, key=lambda key: (key not in gold, key))
+        return [_Turn(key, is_review) for key in order for is_review in (True, False)]
 
     def of(self, turn: _Turn, iteration: int) -> Publish:
         """Return what to publish in a turn: a key's approved proposals, or its feedback."""

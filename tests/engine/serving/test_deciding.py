@@ -136,6 +136,7 @@ def test_all_that_clients_said_and_a_publish_made_of_it_follows_from_the_record(
         (instead(v.FeedbackGiven, changed(value_micro=9 * v.MICRO), is_score), "this feedback.given (value_micro)"),
         (instead(v.MemoryProposed, changed(reasoning="Say 14.")), "this memory.proposed (reasoning)"),
         (instead(v.MemoryProposed, changed(embedding=bytes(8))), "this memory.proposed (embedding)"),
+        (instead(v.MemoryProposed, changed(is_gold=True)), "this memory.proposed (is_gold)"),
         (instead(v.ServingStarted, changed(learn="log")), "this feedback.given (trust)"),
         (instead(v.ProposalSettled, changed(trials=())), "this proposal.settled (trials)"),
     ],

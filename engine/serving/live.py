@@ -157,6 +157,7 @@ class LiveRun:
         self._embedder = WatchedEmbedder(world.embedder, told)
         self.world = world._replace(embedder=self._embedder)
         self.learn, self.lock, self._has_texts = learn, threading.RLock(), record_texts
+        self._keeping = threading.Lock()  # held while what was learned is looked through, or changed, by a person
         self.layout, traffic = layout_of(self.world.setting, self.state), self.state.traffic
         # Kept, so that a session stays on its side however often the process is restarted.
         salt, share = traffic.salt or secrets.token_hex(SALT_BYTES), round(holdback * v.MICRO)
@@ -475,7 +476,8 @@ class LiveRun:
             return decide(self.world.setting, self.state, command)
 
         def curated() -> None:
-            self.journal.submit(decided).result()
+            with self._keeping:
+                self.journal.submit(decided).result()
             if action in ("quarantine", "release"):  # a proposal under review is in no marker
                 self._states.renew()
 
@@ -488,7 +490,7 @@ class LiveRun:
         """
         served = ServedRun(self.run, self.log, self.world, self.state)
         try:
-            return asyncio.run(publish_beside(served, self.lock, models, runtime))
+            return asyncio.run(publish_beside(served, self.lock, self._keeping, models, runtime))
         finally:
             self._embedder.listen()
             self.advance()

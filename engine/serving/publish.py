@@ -140,12 +140,17 @@ async def publish_all(session: Session) -> list[Published]:
 
 
 async def publish_beside(
-    served: ServedRun, lock: AbstractContextManager[object], models: Models, runtime: Runtime
+    served: ServedRun,
+    lock: AbstractContextManager[object],
+    keeping: AbstractContextManager[object],
+    models: Models,
+    runtime: Runtime,
 ) -> list[Published]:
-    """Publish a run that is being served, whose log and state others write under the same lock."""
+    """Publish a run that is being served, whose log and state others write under the same `lock`, and what was learned
+    under `keeping`, too."""
     run, log, world, state = served
     session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
-    session.share_log(lock)
+    session.share_log(lock, keeping)
     reader = LogReader(run.log_path)
     session.remember_plans(reader.records({v.QuestionPlanned}, since=reader.last(v.IterationClosed) + 1))
     async with aclosing(session):

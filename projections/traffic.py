@@ -55,7 +55,9 @@ class Traffic(Projection):
             case v.ServingStarted():
                 self.processes, self.salt, self.holdback_micro = event.process, event.salt, event.holdback_micro
             case v.MemoryProposed():
-                self._open[event.memory_id] = event
+                known = self._open.get(event.memory_id)
+                if event.is_gold or not (known and known.is_gold):  # what anybody says later does not outweigh gold
+                    self._open[event.memory_id] = event
                 self._settled.pop(event.memory_id, None)  # refused without ever being a memory
             case v.ProposalSettled() | v.ProposalReviewed():
                 self._settled[event.memory_id] = event.verdict
@@ -75,6 +77,10 @@ class Traffic(Projection):
     def proposals(self, *verdicts: ProposalVerdict) -> list[v.MemoryProposed]:
         """Return by id the proposals with one of these verdicts: "", `waiting` or `approved`."""
         return [self._open[name] for name in sorted(self._open) if self.verdict(name) in verdicts]
+
+    def proposal(self, memory_id: str) -> v.MemoryProposed | None:
+        """Return the open proposal of a memory: the last, or the last by a key whose answers are gold."""
+        return self._open.get(memory_id)
 
     def verdict(self, memory_id: str) -> ProposalVerdict:
         """Return the last decision on a proposal; "" if it has not been tried yet, or was never made."""

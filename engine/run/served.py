@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from mage_es.engine.config import Amount
+from mage_es.events.vocabulary.serving import Trust
 
 SUFFIX = "-served"
 """The suffix that a served run's name adds to its parent's."""
@@ -21,6 +22,9 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     """Run that records the serving. By default it is called RUN-served."""
     learn: Literal["off", "log", "propose"] = "log"
     """Feedback is refused, recorded, or may also propose memories."""
+    trust: Trust = "full"
+    """What feedback may do where there is no file of keys: with --learn propose, gold writes right answers, full those
+    that anchors or a person must judge; scores only rates, none is only recorded."""
     keys: str = ""
     """File of keys: who may ask, and which run answers them; it is read again when it changes."""
     host: str = "127.0.0.1"

@@ -57,8 +57,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     upstream_key_env: str = ""
     """Variable that holds the key to send to the upstream instead; empty for none."""
     trust: Trust = "scores"
-    """What its feedback may do: with `full` it rates and writes (demonstrations), with `scores` it rates, with `none`
-    it is only recorded."""
+    """What its feedback may do: with `gold` it rates and writes answers that are right (demonstrations), with `full`
+    answers that anchors or a person must judge, with `scores` it only rates, with `none` it is only recorded."""
     curates: bool = False
     """Whether it may take memories of its run out of use and bring them back."""
     views: bool = False

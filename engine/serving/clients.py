@@ -31,7 +31,7 @@ from mage_es.engine.serving.sending import SeenThrough, httpx_of, seen_through
 from mage_es.engine.serving.sessions import is_retry
 from mage_es.engine.serving.shapes import Reading, read, spliced
 from mage_es.events.errors import NotFound, UsageError
-from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, RequestShape
+from mage_es.events.vocabulary import FeedbackGiven, InferenceClosed, RequestShape, Trust
 
 SDK = TypeVar("SDK")
 PATIENCE_S = 0.05
@@ -62,6 +62,7 @@ class OpenedRun(FrozenRun):
         *,
         record: bool = True,
         learn: Learn = "log",
+        trust: Trust = "full",
         holdback: float = 0.05,
         record_texts: bool = False,
         patience_s: float = 0.05,
@@ -71,10 +72,11 @@ class OpenedRun(FrozenRun):
 
         As with `mage-es serve`, a separate run beside this one records the requests: `name`, by default RUN-served. The
         first call opens it, and it stays locked until `close` or the end of the process; with `record=False` nothing is
-        recorded. `learn` says what `feedback` may do, and `holdback` is the share of sessions that get no memory, so
-        that `mage-es gain` can measure what memory does. If memories are not ready, or not on record, within
-        `patience_s` seconds, the request is sent without them. A request's headers (`extra_headers`) mean the same as
-        to the proxy.
+        recorded. `learn` says what `feedback` may do and, with `propose`, `trust` whether its demonstrations are right
+        answers (`gold`) or must be judged by anchors or a person (`full`). `holdback` is the share of sessions that get
+        no memory, so that `mage-es gain` can measure what memory does. If memories are not ready, or not on record,
+        within `patience_s` seconds, the request is sent without them. A request's headers (`extra_headers`) mean the
+        same as to the proxy.
 
         Raises:
             UsageError: The client is of another kind, or the options differ from those of the first call.
@@ -84,10 +86,11 @@ class OpenedRun(FrozenRun):
         if not record:
             return wrapped(client, self, patience_s=patience_s)
         options = {"learn": learn, "holdback": holdback, "record_texts": record_texts, "name": name}
+        wanted = {**options, "trust": trust}
         if self._live is None:
-            self._live, self._served = _served(self, **options, **self._given), options
-        elif options != self._served:
-            now = ", ".join(f"{each}={self._served[each]!r}" for each in options if options[each] != self._served[each])
+            self._live, self._served = _served(self, **options, **self._given), wanted
+        elif wanted != self._served:
+            now = ", ".join(f"{each}={self._served[each]!r}" for each in wanted if wanted[each] != self._served[each])
             raise UsageError(
                 f"{self._live.run.id} is being recorded with {now}, as the first call of wrap said: pass the same, or "
                 "`close` this run before you wrap with other options."
@@ -111,7 +114,7 @@ class OpenedRun(FrozenRun):
             NotRecorded: The log accepts nothing more.
         """
         live, said = self._about(reply, value, metric, idempotency_key)
-        event = live.submit_feedback(said).result()[0]
+        event = live.submit_feedback(said, trust=self._served["trust"]).result()[0]
         assert isinstance(event, FeedbackGiven)
         return event
 
@@ -120,7 +123,7 @@ class OpenedRun(FrozenRun):
     ) -> FeedbackGiven:
         """Do what `feedback` does, without blocking the running loop."""
         live, said = self._about(reply, value, metric, idempotency_key)
-        return await live.give_feedback(said)
+        return await live.give_feedback(said, trust=self._served["trust"])
 
     def _about(self, reply: object, value: object, metric: str, idempotency_key: str) -> tuple[LiveRun, Feedback]:
         """Return the run that records, and feedback to give on one of its inferences."""

@@ -4,7 +4,8 @@ Rules
     - A key speaks only about its own inferences and sessions, with valid values, and proposes only what its
       demonstration says. That it really said so has to be taken on trust.
     - The rewards, memories and verdicts of a publish are decided again from the log before them, by the same functions.
-      So no text that a client proposed comes into use unless anchors that saw it, or a person, approved it.
+      So no text that a client proposed comes into use unless anchors that saw it, a person, or a key whose answers are
+      gold approved it. That the file of keys said so of a key has to be taken on trust, too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -95,7 +96,10 @@ class Deciding:
             feedback=told.feedback,
             trust=told.trust if self._learn == "propose" else "none",
         )
-        proposed = next((each.event for each in records if isinstance(each.event, v.MemoryProposed)), None)
+        made = [each.event for each in records[1:]]
+        proposed = next((each for each in made if isinstance(each, v.MemoryProposed)), None)
+        if approved := next((each for each in made if isinstance(each, v.ProposalReviewed)), None):
+            proposed = state.traffic.proposal(approved.memory_id)
         if proposed is None or about is None:
             yield draft_of(msgspec.structs.replace(event, unused=told.unused))
             return

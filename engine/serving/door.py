@@ -81,10 +81,11 @@ def _models_in(body: bytes) -> list[object]:
 
 
 class Door:
-    """Admits requests. Without keys they all reach `run`. `hosts` are further names of this machine."""
+    """Admits requests. Without keys they all reach `run`, with this `trust`. `hosts` are further names of this
+    machine."""
 
-    def __init__(self, keys: KeyRing | None, run: str, *, hosts: Sequence[str] = ()) -> None:
-        self._keys, self._run = keys, run
+    def __init__(self, keys: KeyRing | None, run: str, *, hosts: Sequence[str] = (), trust: Trust = "full") -> None:
+        self._keys, self._run, self._trust = keys, run, trust
         self._hosts = {*_LOCAL, *hosts}
         self._buckets = dict[tuple[str, float], _Bucket]()
         self._upstream_keys = {key.name: _variable(key.upstream_key_env) for key in keys.keys} if keys else {}
@@ -102,7 +103,7 @@ class Door:
         """Return who sent a request. Raises `Refused` (401, 403)."""
         if self._keys is None:
             self._require_local(headers)
-            return Guest(run=self._run, curates=True)
+            return Guest(run=self._run, trust=self._trust, curates=True)
         matches = keys_in(self._keys, headers)
         sent = [headers[name] for name in CREDENTIALS if name in headers]
         operators = [each for each in sent if is_same(digest_of(each), self._keys.operator_sha256)]

@@ -68,7 +68,7 @@ from mage_es.engine.serving.watched import WatchedEmbedder
 from mage_es.engine.worth.memories import MemoryReport, curations, item_of, reported
 from mage_es.events import vocabulary as v
 from mage_es.events.disk import FileSystem
-from mage_es.events.errors import NotFound, UsageError
+from mage_es.events.errors import MageError, NotFound, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.signing.heads import naming, sign_head
@@ -157,6 +157,7 @@ class LiveRun:
         self._embedder = WatchedEmbedder(world.embedder, told)
         self.world = world._replace(embedder=self._embedder)
         self.learn, self.lock, self._has_texts = learn, threading.RLock(), record_texts
+        self._keeping = threading.Lock()  # held while what was learned is looked through, or changed, by a person
         self.layout, traffic = layout_of(self.world.setting, self.state), self.state.traffic
         # Kept, so that a session stays on its side however often the process is restarted.
         salt, share = traffic.salt or secrets.token_hex(SALT_BYTES), round(holdback * v.MICRO)
@@ -475,7 +476,8 @@ class LiveRun:
             return decide(self.world.setting, self.state, command)
 
         def curated() -> None:
-            self.journal.submit(decided).result()
+            with self._keeping:
+                self.journal.submit(decided).result()
             if action in ("quarantine", "release"):  # a proposal under review is in no marker
                 self._states.renew()
 
@@ -488,7 +490,7 @@ class LiveRun:
         """
         served = ServedRun(self.run, self.log, self.world, self.state)
         try:
-            return asyncio.run(publish_beside(served, self.lock, models, runtime))
+            return asyncio.run(publish_beside(served, self.lock, self._keeping, models, runtime))
         finally:
             self._embedder.listen()
             self.advance()
@@ -542,7 +544,8 @@ class LiveRun:
     def advance(self) -> None:
         """Let new sessions see the last closed iteration."""
         closed = self.state.progress.closed
-        self.frozen(closed).floor("")  # otherwise the first question would wait for this
+        with suppress(MageError):  # without an embedder no question can be looked up anyway
+            self.frozen(closed).warm()
         self.marker = closed
 
     async def aclose(self) -> None:

@@ -218,7 +218,8 @@ def shown_now(run: FrozenRun) -> AgentView:
 
 
 def shown_by(live: LiveRun, *, key: str = "", trust: Trust = "full") -> AgentView:
-    return AgentView(live.frozen(live.marker), live, key, trust)
+    # What a model proposes through a tool is no gold, whichever key it has.
+    return AgentView(live.frozen(live.marker), live, key, "full" if trust == "gold" else trust)
 
 
 def search_memory(shown: AgentView, asked: SearchMemory) -> NearMemories:

@@ -81,8 +81,11 @@ class _Heard(NamedTuple):
 
     def turns(self) -> list[_Turn]:
         """Return the parts of a publish, key by key, in order."""
-        speakers = sorted({*(word.key for word in self.words), *(each.key for each in self.proposals)})
-        return [_Turn(key, is_review) for key in speakers for is_review in (True, False)]
+        speakers = {*(word.key for word in self.words), *(each.key for each in self.proposals)}
+        # What a key says whose answers are gold needs no review, also where another said the same.
+        gold = {each.key for each in self.proposals if each.is_gold}
+        order = sorted(speakers, key=lambda key: (key not in gold, key))
+        return [_Turn(key, is_review) for key in order for is_review in (True, False)]
 
     def of(self, turn: _Turn, iteration: int) -> Publish:
         """Return what to publish in a turn: a key's approved proposals, or its feedback."""
@@ -137,12 +140,17 @@ async def publish_all(session: Session) -> list[Published]:
 
 
 async def publish_beside(
-    served: ServedRun, lock: AbstractContextManager[object], models: Models, runtime: Runtime
+    served: ServedRun,
+    lock: AbstractContextManager[object],
+    keeping: AbstractContextManager[object],
+    models: Models,
+    runtime: Runtime,
 ) -> list[Published]:
-    """Publish a run that is being served, whose log and state others write under the same lock."""
+    """Publish a run that is being served, whose log and state others write under the same `lock`, and what was learned
+    under `keeping`, too."""
     run, log, world, state = served
     session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
-    session.share_log(lock)
+    session.share_log(lock, keeping)
     reader = LogReader(run.log_path)
     session.remember_plans(reader.records({v.QuestionPlanned}, since=reader.last(v.IterationClosed) + 1))
     async with aclosing(session):

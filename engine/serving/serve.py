@@ -106,6 +106,7 @@ async def aserve(
     ring, own = read_keys(keys) if keys else None, (run, settings.at, settings.run_id or None)
     known = read_small(keys) if keys else b""  # before the runs are opened, which may take long
     require_local(host, ring)
+    _require_trust(settings, keys)
     opening: dict[str, Any] = {
         "data_dir": data_dir,
         "learn": settings.learn,
@@ -125,7 +126,8 @@ async def aserve(
         listener = stack.enter_context(listening(host, settings.port))
         ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))
         runs = {live.run.id: live for live in lives.values()}
-        door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), _allowance(settings)
+        door = Door(ring, next(iter(runs)), hosts=(host,), trust=settings.trust)
+        allowance = _allowance(settings)
         hosts = (host, *(ring.hosts if ring else ()))
         said = say if settings.access_log else None
         app = App(door, address, runs, allowance=allowance, hosts=hosts, say=said, outbox=outbox)
@@ -327,6 +329,16 @@ def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -
         )
     host = f"[{ip}]" if ":" in ip else ip
     return ServeReport(address=f"http://{host}:{port}", upstream=upstream, runs=tuple(served))
+
+
+def _require_trust(settings: Serving, keys: Path | None) -> None:
+    """Raise `UsageError` for a trust that would not be read."""
+    if settings.trust != "full" and keys:
+        raise UsageError(
+            f"--trust {settings.trust} is for a server without a file of keys: write `trust` beside each key of {keys}."
+        )
+    if settings.trust == "gold" and settings.learn != "propose":
+        raise UsageError(f"With --learn {settings.learn} no answer is learned: add --learn propose to --trust gold.")
 
 
 def _address(upstream: str) -> str:

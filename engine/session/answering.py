@@ -47,7 +47,9 @@ class Answering:
         # Planned once, because a second plan, on a later state, could choose other memories for a question.
         if purposes and not any(state.progress.is_planned(phase, name) for name in purposes):
             asked = asked_of(world, state, purposes)
-            self._recorder.do(PlanAnswers(iteration=iteration, phase=phase, asked=asked, frozen=frozen))
+            command = PlanAnswers(iteration=iteration, phase=phase, asked=asked, frozen=frozen)
+            self._recorder.compute_ahead(command)
+            self._recorder.do(command)
 
     async def answer(self, world: World, iteration: int, phase: Phase, names: Collection[str] | None = None) -> None:
         """Follow the course of each named question that is planned and not settled, from its first unrecorded move."""

@@ -22,6 +22,8 @@ class Recorder:
         self._setting, self._log, self.state = setting, log, state
         # Held while log and state change; replaced if another thread of the process also writes the log.
         self.lock: AbstractContextManager[object] = nullcontext()
+        # With that, held while what was learned must not change, though the log may grow.
+        self.keeping: AbstractContextManager[object] | None = None
         self.listeners: list[Callable[[Event], None]] = []
         # An iteration's plan leaves the state once it is closed, and the next one builds on its briefs.
         self.last_plan: IterationPlanned | None = None
@@ -32,6 +34,13 @@ class Recorder:
         """Decide a command on the live state and commit the events, all or none."""
         with self.lock:
             return self.commit(decide(self._setting, self.state, command))
+
+    def compute_ahead(self, command: Command) -> None:
+        """Compute what a command needs of the memories, which is kept with these, before the lock is taken: whoever
+        else writes the log would wait for that."""
+        if self.keeping is not None:
+            with self.keeping:
+                decide(self._setting, self.state, command)
 
     def commit(self, drafts: Sequence[Draft]) -> Appended:
         """Make events durable, then apply them. The log skips facts that it already holds."""

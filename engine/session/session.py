@@ -105,10 +105,10 @@ class Session:
         """Held while log and state change."""
         return self._recorder.lock
 
-    def share_log(self, lock: AbstractContextManager[object]) -> None:
-        """Change log and state only while this lock is held, since another thread of this process writes the log
-        too."""
-        self._recorder.lock = lock
+    def share_log(self, lock: AbstractContextManager[object], keeping: AbstractContextManager[object]) -> None:
+        """Change log and state only while `lock` is held, since other threads of this process write the log too. What
+        was learned they change only while they hold `keeping` as well."""
+        self._recorder.lock, self._recorder.keeping = lock, keeping
 
     def announce_continuation(self, words: str) -> None:
         """Announce that the work of an earlier process continues, and how many of its calls are made again."""

@@ -11,7 +11,7 @@ from mage_es.events.vocabulary.parts import AboutMemory, LearnedText, Origin
 
 RequestShape = Literal["chat", "responses", "messages", "search"]
 Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none", "bare", "searched"]
-Trust = Literal["full", "scores", "none"]
+Trust = Literal["gold", "full", "scores", "none"]
 ServedLayout = Literal["turns", "lines", "sections"]
 """Cases as turns of the chat before the user's, or at the start of the user's text: plain lines, or under headings."""
 
@@ -166,7 +166,8 @@ class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
     key: str
     """Name of the key that gave it, which is the one that the inference came with; empty for none."""
     trust: Trust = "none"
-    """What it may do: `full` moves bandits and proposes memories, `scores` moves bandits, `none` is only recorded."""
+    """What it may do: `gold` moves bandits and proposes memories that no anchor need be able to judge, `full` proposes
+    memories, `scores` moves bandits only, `none` is only recorded."""
     memory_id: str = ""
     """Memory that a demonstration proposes; empty for none."""
     unused: str = ""
@@ -180,6 +181,8 @@ class MemoryProposed(AboutMemory, frozen=True, kw_only=True, tag="memory.propose
     """The demonstration that it is made from."""
     key: str
     """Name of the key that gave it; empty for none."""
+    is_gold: bool = False
+    """Whether the key's answers are right by the file of keys, so that no anchor need be able to judge it."""
     outcome: Literal["success_memory", "failure_memory"]
     """A wrong reply that was corrected makes a failure memory."""
     task_type: str
@@ -225,7 +228,7 @@ class ProposalSettled(AboutMemory, frozen=True, kw_only=True, tag="proposal.sett
 
 
 class ProposalReviewed(AboutMemory, frozen=True, kw_only=True, tag="proposal.reviewed"):
-    """A person decided on a proposal that no anchor could judge."""
+    """A person, or a key whose answers are gold, decided on a proposal that no anchor could judge."""
 
     verdict: Literal["approved", "rejected"]
     """`approved`: the next publish takes it into use, if the guard passes it. `rejected`: it never will be."""

@@ -160,12 +160,13 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def mage_es(run_id: str, folder: Path, to: int, *, last: signal.Signals = signal.SIGINT) -> Iterator[Served]:
-    """Serve a run as a user does, but without holdback and floor, so that every request has memories put in."""
+def mage_es(run_id: str, folder: Path, to: int, *more: str, last: signal.Signals = signal.SIGINT) -> Iterator[Served]:
+    """Serve a run as a user does, but without holdback and floor, so that every request has memories put in, unless
+    `more` options say otherwise."""
     port = free_port()
     command = [sys.executable, "-c", "from mage_es.cli import main; main()", "serve", run_id]
     command += ["--runs-dir", str(folder), "--upstream", f"http://127.0.0.1:{to}"]
-    command += ["--port", str(port), "--holdback", "0", "--min-similarity", "0"]
+    command += ["--port", str(port), "--holdback", "0", "--min-similarity", "0", *more]
     with (folder / "serve.log").open("wb") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said)
     try:

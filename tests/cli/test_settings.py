@@ -188,6 +188,7 @@ def test_a_resumed_run_keeps_its_limits_unless_a_flag_gives_others_or_the_surrou
 def test_every_option_of_serve_is_a_flag_a_variable_and_a_line_of_the_file(tmp_path: Path) -> None:
     other = {
         "learn": "off",
+        "trust": "gold",
         "layout": "turns",
         "port": "1",
         "holdback": "0.5",

@@ -8,6 +8,7 @@ Rules
       order.
     - Bools and numbers move bandits, texts have no effect, a demonstration proposes a memory. Nothing is learned before
       it is published (rules/publishing.py).
+    - What a key demonstrates whose answers are gold approves the same memory of another key, which waits for a review.
 """
 
 import hashlib
@@ -16,11 +17,21 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.new_memories import capped, memory_id, reasoning_of
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.events.errors import Conflict, NotFound, UsageError
-from mage_es.events.vocabulary import MICRO, Draft, FeedbackGiven, MemoryProposed, MemoryRefused, Origin, Trust
+from mage_es.events.vocabulary import (
+    MICRO,
+    Draft,
+    FeedbackGiven,
+    MemoryProposed,
+    MemoryRefused,
+    Origin,
+    ProposalReviewed,
+    Trust,
+)
 from mage_es.projections.fold import State
 
 MOST_NAME, MOST_TEXT, MOST_ANSWER = 128, 32_000, 4_000
@@ -61,11 +72,9 @@ def feedback_id(key: str, idempotency_key: str) -> str:
     return hashlib.sha256(f"{key}\0{idempotency_key}".encode()).hexdigest()[:32]
 
 
-def draft_of(event: FeedbackGiven | MemoryProposed) -> Draft:
-    # Without an iteration, so that it is still the same fact if it is repeated after a publish. Two keys may propose
-    # the same memory.
-    ordinal = int(event.feedback[:7], 16) if isinstance(event, MemoryProposed) else 0
-    return Draft(event=event, iteration=-1, phase="serve", ordinal=ordinal)
+def draft_of(event: FeedbackGiven) -> Draft:
+    # Without an iteration, so that it is still the same fact if it is repeated after a publish.
+    return Draft(event=event, iteration=-1, phase="serve")
 
 
 def feedback_event(said: Feedback, *, key: str, session: str) -> FeedbackGiven:
@@ -173,7 +182,9 @@ def proposing(setting: Setting, state: State, command: GiveFeedback, event: Feed
     if isinstance(proposed, str):
         return [draft_of(msgspec.structs.replace(event, unused=proposed))]
     event = msgspec.structs.replace(event, memory_id=proposed.memory_id)
-    return [draft_of(event), draft_of(proposed)]
+    # Two keys may propose the same memory.
+    ordinal = int(event.feedback[:7], 16)
+    return [draft_of(event), Draft(event=proposed, iteration=-1, phase="serve", ordinal=ordinal)]
 
 
 def unused_if_refused(drafts: Sequence[Draft]) -> list[Draft]:
@@ -216,11 +227,13 @@ def _content(event: FeedbackGiven) -> tuple[object, ...]:
     return event.inference, event.session, event.metric, event.kind, event.value_micro, event.text
 
 
-def _proposed(setting: Setting, state: State, command: GiveFeedback, event: FeedbackGiven) -> MemoryProposed | str:
-    """Return the memory that a demonstration gives, or why it gives none."""
+def _proposed(
+    setting: Setting, state: State, command: GiveFeedback, event: FeedbackGiven
+) -> MemoryProposed | ProposalReviewed | str:
+    """Return the memory that a demonstration gives, its approval of another key's, or why it gives none."""
     question = question_in(event.text, command.question)
-    if command.trust != "full":
-        return "Only recorded: the server was started without --learn propose, or the key's trust is not full."
+    if command.trust not in ("gold", "full"):
+        return "Only recorded: the server was started without --learn propose, or the key's trust is not full or gold."
     if not question.strip() or command.vector is None:
         return "The question is not known: its text was not recorded. Send it as `question` in the value."
     if len(question) > MOST_TEXT:
@@ -241,6 +254,9 @@ def _proposed(setting: Setting, state: State, command: GiveFeedback, event: Feed
     }
     name = memory_id(**identity, salt=setting.salt)
     if state.memory.count_of(name):
+        if command.trust == "gold" and _may_approve(state, command, name):
+            reason = f"{command.key or 'A client'} gives the same answer, and its answers are gold."
+            return ProposalReviewed(memory_id=name, verdict="approved", reason=reason, by=command.key or "client")
         return "The run has this memory already, or had it and took it out of use."
     del identity["kind"]
     return MemoryProposed(
@@ -248,11 +264,20 @@ def _proposed(setting: Setting, state: State, command: GiveFeedback, event: Feed
         memory_id=name,
         feedback=event.feedback,
         key=command.key,
+        is_gold=command.trust == "gold",
         skill=state.graph.skill_for_task(command.task_type),
         wrong_answer=parts["wrong_answer"],
         origin=Origin(facts=(draft_of(event).fact_id.hex(),), saw="answers", by=command.key or "client"),
         embedding=to_bytes(command.vector),
     )
+
+
+def _may_approve(state: State, command: GiveFeedback, memory_id: str) -> bool:
+    """Return whether a memory is another key's, is not decided on, and waits for more than a key in doubt says."""
+    proposed = state.traffic.proposal(memory_id)
+    is_open = bool(proposed) and state.traffic.verdict(memory_id) in ("", "waiting")
+    is_others = bool(proposed and proposed.key != command.key)
+    return is_open and is_others and command.key not in doubted(state.memory, command.task_type)
 
 
 def last_words(words: Iterable[FeedbackGiven]) -> list[FeedbackGiven]:

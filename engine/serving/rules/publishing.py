@@ -1,17 +1,17 @@
 """Publishing: proposals become memories and scores become rewards, in an iteration with a guard.
 
 Rules
-    - One key at a time, in the order of their names, each in a separate iteration: if the guard rejects what one key
-      planted, no other key loses anything.
+    - One key at a time, those whose answers are gold first, each in a separate iteration: if the guard rejects what one
+      key planted, no other key loses anything.
     - A reward is about the search arm of an inference that got its memories and had a choice of arms; an inference that
       was held back, or only watched, gives no reward. It is the mean of the last scores given to it or to its session,
       so one inference is one pull, however much feedback there is. Earlier rewards are corrected by the difference.
     - What the guard refuses is as if it had not been published: its memories go into quarantine permanently, and its
       rewards are taken back, to be tried again with the feedback of the next publish.
-    - What passes the guard, but no anchor can judge (rules/trials.py), goes into quarantine until a person reviews it;
-      so does everything that a client in doubt proposes (engine/rules/doubt.py), including its new cases, which no
-      anchor is asked with. What is approved is brought back in an iteration of its own, so that no other memory makes
-      it fail.
+    - What passes the guard, but no anchor can judge (rules/trials.py), goes into quarantine until a person, or a key
+      whose answers are gold, reviews it; so does everything that a client in doubt proposes (engine/rules/doubt.py),
+      including its new cases, which no anchor is asked with. What is approved is brought back in an iteration of its
+      own, so that no other memory makes it fail.
 """
 
 from __future__ import annotations
@@ -175,7 +175,9 @@ def _judged(state: State, command: SettlePublish, row: MemoryRow) -> v.ProposalS
     """Return the verdict of the anchors that were asked with a memory, if the guard passed the iteration."""
     floor = command.floors.get(row.task_type, 0.0)
     trials = trials_of(state, command.iteration, row.memory_id, from_bytes(row.embedding), command.anchors)
-    if reason := why_doubted(state.memory, row) or why_undecided(trials, floor):
+    proposed = state.traffic.proposal(row.memory_id)
+    is_gold = bool(proposed and proposed.is_gold and proposed.origin.by == row.origin.by)
+    if reason := why_doubted(state.memory, row) or why_undecided(trials, floor, is_gold=is_gold):
         return _settled(row.memory_id, command.iteration, reason, "waiting", floor, trials)
     return _settled(row.memory_id, command.iteration, "", "published", floor, trials)
 

@@ -7,6 +7,8 @@ Rules
       wrong has nothing to lose.
     - Fewer than two say nothing: the guard refuses only if two or more turn wrong.
     - A proposal also fails if more of its anchors turned wrong than right, however well the others fared.
+    - What a key with `trust = "gold"` demonstrates needs no anchor that can judge it: it is an answer like those of the
+      tasks that the run learned from.
     - A proposal that no anchor can judge waits for a person.
 """
 
@@ -68,9 +70,19 @@ def trials_of(
     )
 
 
-def why_undecided(trials: Sequence[AnchorTrial], floor: float) -> str:
-    """Return why the anchors cannot judge a proposal, "" if they can; `floor` is the cosine that is near enough."""
+def why_undecided(trials: Sequence[AnchorTrial], floor: float, *, is_gold: bool = False) -> str:
+    """Return why the anchors do not let a proposal pass, "" if they do; `floor` is the cosine that is near enough."""
     shown = [trial for trial in trials if trial.is_shown]
+    if not is_gold and (reason := _why_not_judged(shown, floor)):
+        return reason
+    lost = sum(trial.was_right and not trial.is_right for trial in shown)
+    won = sum(trial.is_right and not trial.was_right for trial in shown)
+    if lost > won:
+        return f"Of the {len(shown)} anchors that were asked with it, {lost} turned wrong, and {won} right."
+    return ""
+
+
+def _why_not_judged(shown: Sequence[AnchorTrial], floor: float) -> str:
     if not shown:
         return "No anchor was asked with it."
     if floor <= 0:
@@ -81,10 +93,6 @@ def why_undecided(trials: Sequence[AnchorTrial], floor: float) -> str:
             f"Of the {len(shown)} anchors that were asked with it, {len(judges)} can judge it, and {LEAST} must: "
             f"those with a cosine of {floor:.2f} or more, and a right answer with it or before."
         )
-    lost = sum(trial.was_right and not trial.is_right for trial in shown)
-    won = sum(trial.is_right and not trial.was_right for trial in shown)
-    if lost > won:
-        return f"Of the {len(shown)} anchors that were asked with it, {lost} turned wrong, and {won} right."
     return ""
 
 

@@ -285,6 +285,9 @@ def test_what_became_of_a_reply_is_recorded_as_feedback_to_the_proxy_is(
     with pytest.raises(NotFound, match="No inference 'inf-9-9'"):
         run.feedback("inf-9-9", value=True)
     run.close()
+    run.wrap(clients(server)[shape], learn="propose", trust="gold", **PATIENT)
+    assert run.feedback(right.inference, value={"answer": "38"}).trust == "gold"
+    run.close()
     run.wrap(clients(server)[shape], **PATIENT)
     assert run.feedback(right.inference, value={"answer": "36"}).unused.startswith("Only recorded")  # learn="log"
     run.close()

@@ -25,6 +25,7 @@ from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
 from tests.engine.auditing.theorems.test_learned import learned_in
 from tests.engine.forgery import Change, after, forged, instead
+from tests.engine.serving.behind import PATIENCE_S
 from tests.engine.serving.talking import said
 
 pytestmark = pytest.mark.slow
@@ -104,6 +105,34 @@ def test_what_a_client_says_while_a_publish_reads_is_for_the_next_and_both_are_d
     assert check.ok and not check.doubt, check.detail
 
 
+def test_requests_are_recorded_while_a_publish_looks_through_what_was_learned(
+    evolved_once: Run, tmp_path: Path
+) -> None:
+    run = Run(evolved_once.id, shutil.copytree(evolved_once.path, tmp_path / evolved_once.id))
+    live = LiveRun.open(run, learn="propose", holdback=0.0)
+    question, other = islice(live.world.questions.values(), 2)
+
+    def ask(text: str) -> str:
+        prepared = live.prepare(said(text), "chat", key="a")
+        live.submit(prepared).result()
+        return prepared.opened.inference
+
+    value = {"answer": question.gold}
+    about = Feedback(metric="fix", value=value, idempotency_key="1", inference_id=ask(question.question))
+    asyncio.run(live.give_feedback(about, key="a"))
+    recorded = list[str]()
+
+    def ask_meanwhile() -> None:
+        client = Thread(target=lambda: recorded.append(ask(other.question)), daemon=True)
+        client.start()
+        client.join(PATIENCE_S)
+
+    live._keeping = cast(Any, Interrupting(live._keeping, ask_meanwhile))
+    live.publish(Models(open_model("builtin/analogist", "execution"), None), Runtime())
+    live.close()
+    assert len(recorded) == 1
+
+
 def changed(**values: object) -> Callable[[v.Event], v.Event]:
     return lambda event: msgspec.structs.replace(event, **values)
 
@@ -136,6 +165,7 @@ def test_all_that_clients_said_and_a_publish_made_of_it_follows_from_the_record(
         (instead(v.FeedbackGiven, changed(value_micro=9 * v.MICRO), is_score), "this feedback.given (value_micro)"),
         (instead(v.MemoryProposed, changed(reasoning="Say 14.")), "this memory.proposed (reasoning)"),
         (instead(v.MemoryProposed, changed(embedding=bytes(8))), "this memory.proposed (embedding)"),
+        (instead(v.MemoryProposed, changed(is_gold=True)), "this memory.proposed (is_gold)"),
         (instead(v.ServingStarted, changed(learn="log")), "this feedback.given (trust)"),
         (instead(v.ProposalSettled, changed(trials=())), "this proposal.settled (trials)"),
     ],

@@ -52,7 +52,7 @@ def key(name: str, **fields: Any) -> Key:
 RING = KeyRing(
     keys=(
         *(key("mallory", trust="full"), key("alice"), key("boss", curates=True, trust="full")),
-        *(key("reader", views=True), key("guard", curates=True)),
+        *(key("reader", views=True), key("guard", curates=True), key("crm", trust="gold")),
     )
 )
 
@@ -150,7 +150,38 @@ def test_what_a_key_takes_out_of_use_and_brings_back_is_on_record_under_its_name
 
 def test_a_key_writes_only_where_the_file_of_keys_says_so(clients: Clients) -> None:
     told = clients.plant("alice", QUESTION, PLANTED)
-    assert (told["trust"], told.get("memory_id", "")) == ("scores", "") and "trust is not full" in told["unused"]
+    assert (told["trust"], told.get("memory_id", "")) == ("scores", "") and "trust is not full or gold" in told[
+        "unused"
+    ]
+
+
+def test_what_gold_says_is_in_use_without_a_person_and_verify_decides_it_again(clients: Clients) -> None:
+    waits = clients.plant("mallory", QUESTION, "DE89 3704")["memory_id"]
+    clients.publish()
+    own = clients.plant("crm", "Who repairs the lift?", "Otis")["memory_id"]
+    told = clients.plant("crm", QUESTION, "DE89 3704")
+    assert (told["trust"], told["memory_id"]) == ("gold", waits), "it approves what mallory said"
+    clients.publish()
+    rows = clients.live.state.memory
+    assert [rows.row(name).status for name in (own, waits)] == ["active", "active"]
+    assert shown_by(clients.live, trust="gold").trust == "full", "what a model proposes through a tool is no gold"
+    check = learned_in(clients.live.run.log_path)
+    assert check.ok and not check.doubt, check.detail
+
+
+def test_what_the_first_question_after_a_publish_needs_is_computed_before_it_comes(clients: Clients) -> None:
+    clients.plant("crm", "Who repairs the lift?", "Otis")
+    clients.publish()
+    state = clients.live.frozen(clients.live.marker).state
+
+    def computed() -> list[list[str]]:
+        slices = [state.memory.slice("success", name) for name in sorted(clients.live.world.setting.task_types)]
+        return [sorted(rows.computed) for rows in slices if rows.ids]
+
+    before = computed()
+    for _ in range(10):  # an arm that puts nothing in looks nothing up
+        clients.memories("alice", "What is 3 + 4?")
+    assert any(before) and computed() == before
 
 
 @pytest.mark.slow

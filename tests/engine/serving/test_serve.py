@@ -186,6 +186,23 @@ def test_a_run_that_could_not_be_published_meanwhile_is_refused_before_it_is_ser
         assert begin(Serving(upstream="http://u", port=0)).runs, "without it, it is served"
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"trust": "gold"}, "With --learn log no answer is learned"),
+        ({"trust": "gold", "learn": "propose", "keys": "KEYS"}, "write `trust` beside each key of KEYS"),
+    ],
+)
+def test_a_trust_that_nothing_would_read_is_refused_before_anything_is_served(
+    given: dict[str, Any], words: str, parent: Run, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.write_text(KEYS)
+    given = {name: value if name != "keys" else str(keys) for name, value in given.items()}
+    with pytest.raises(UsageError, match=re.escape(words.replace("KEYS", str(keys)))):
+        serve(str(parent.path), Serving(upstream="http://127.0.0.1:1", port=0, **given))
+
+
 def test_what_is_not_on_record_is_said_at_the_end() -> None:
     assert [_recorded(lost).partition(" on ")[0] for lost in (0, 1, 8)] == [
         "Everything is",

@@ -247,7 +247,7 @@ def test_a_key_that_is_not_trusted_is_only_recorded() -> None:
     heard = Heard(inference("inf-1-1"))
     heard.say(RIGHT, trust="none")
     [said] = heard.say({"answer": "4"}, once="b", trust="scores")
-    assert isinstance(said, v.FeedbackGiven) and "trust is not full" in said.unused
+    assert isinstance(said, v.FeedbackGiven) and "trust is not full or gold" in said.unused
     heard.publish()
     assert heard.posterior() == PRIOR and not heard.of(v.MemoryAppended)
 
@@ -389,6 +389,59 @@ def test_what_is_approved_is_in_use_from_the_next_publish_on_and_needs_no_anchor
         heard.curate(name, "reject")
     heard.curate(name, "quarantine")
     assert not heard.built.state.memory.slice("success", "t").ids
+
+
+def test_what_gold_says_needs_no_anchor_that_can_judge_it_but_the_guard_refuses_it_all_the_same() -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2"))
+    said, proposed = heard.say({"answer": "4"}, trust="gold")
+    assert isinstance(said, v.FeedbackGiven) and isinstance(proposed, v.MemoryProposed) and proposed.is_gold
+    heard.publish(judges=0)
+    assert heard.built.state.memory.row(said.memory_id).status == "active"
+    refused, _ = heard.say({"answer": "5"}, "inf-1-2", once="b", trust="gold")
+    heard.publish(judges=0, verdict="soft_rollback")
+    assert isinstance(refused, v.FeedbackGiven)
+    assert heard.built.state.memory.row(refused.memory_id).status == "quarantined"
+
+
+def test_what_gold_says_approves_the_same_of_another_key() -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2", key="crm"))
+    name = waiting(heard)
+    said, reviewed = heard.say({"answer": "4"}, "inf-1-2", once="b", key="crm", trust="gold")
+    assert isinstance(said, v.FeedbackGiven) and said.memory_id == name
+    assert isinstance(reviewed, v.ProposalReviewed)
+    assert (reviewed.memory_id, reviewed.verdict, reviewed.by) == (name, "approved", "crm")
+    heard.publish(judges=0, is_review=True)
+    assert heard.built.state.memory.row(name).status == "active"
+
+
+def test_gold_brings_back_nothing_that_was_rejected_and_no_key_without_it_approves() -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2", key="crm"))
+    name = waiting(heard)
+    [other] = heard.say({"answer": "4"}, "inf-1-2", once="b", key="crm", trust="full")
+    assert isinstance(other, v.FeedbackGiven) and not other.memory_id
+    heard.curate(name, "reject")
+    [again] = heard.say({"answer": "4"}, "inf-1-2", once="c", key="crm", trust="gold")
+    assert isinstance(again, v.FeedbackGiven) and not again.memory_id
+
+
+def test_what_gold_said_first_is_gold_whoever_repeats_it_before_the_publish() -> None:
+    heard = Heard(inference("inf-1-1", key="crm"), inference("inf-1-2"))
+    said, _ = heard.say({"answer": "4"}, key="crm", trust="gold")
+    heard.say({"answer": "4"}, "inf-1-2", once="b")
+    heard.publish("crm", judges=0)
+    assert isinstance(said, v.FeedbackGiven)
+    assert heard.built.state.memory.row(said.memory_id).status == "active"
+
+
+def test_what_gold_took_back_is_judged_like_what_any_other_key_says() -> None:
+    heard = Heard(inference("inf-1-1", key="crm"), inference("inf-1-2"))
+    said, _ = heard.say({"answer": "4"}, key="crm", trust="gold")
+    heard.say({"answer": "4"}, "inf-1-2", once="b")
+    heard.say({"answer": "6"}, key="crm", once="c", trust="gold")
+    heard.publish("crm", judges=0)
+    heard.publish(judges=0)
+    assert isinstance(said, v.FeedbackGiven)
+    assert heard.built.state.memory.row(said.memory_id).status == "quarantined"
 
 
 def test_what_is_rejected_stays_in_the_log_and_out_of_use_for_good() -> None:

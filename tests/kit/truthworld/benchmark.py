@@ -1,4 +1,4 @@
-"""The benchmark `truthworld`: 800 evolution and 200 test questions for each seed, made on demand."""
+"""The benchmark `truthworld`: 4,000 evolution and 1,000 test questions for each seed, made on demand."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from tests.kit.truthworld.generator import generate
 from tests.kit.truthworld.standings import STANDINGS, answer_in, score_standing
 from tests.kit.truthworld.world import ORDINARY, VERSION, WorldShape, world_of
 
-SIZES: dict[Split, int] = {"evolution": 800, "test": 200}
+SIZES: dict[Split, int] = {"evolution": 4_000, "test": 1_000}
 
 
 class TruthWorld(Generated):

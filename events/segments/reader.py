@@ -29,7 +29,7 @@ _DERIVED = ("type", "sv", "stream")
 _SMALL = 1 << 20
 
 
-class Known:
+class Decoded:
     """What was read of a small file so far."""
 
     def __init__(self) -> None:
@@ -38,9 +38,9 @@ class Known:
 
 
 @lru_cache(maxsize=4)  # a verb opens the log of a run several times
-def known_of(sha256: str, vocabulary: Vocabulary) -> Known:
+def decoded_of(sha256: str, vocabulary: Vocabulary) -> Decoded:
     """Return what this process has read of a small file with this hash; the caller has compared the hash."""
-    return Known()
+    return Decoded()
 
 
 class _Rows(NamedTuple):
@@ -52,7 +52,7 @@ class _Rows(NamedTuple):
 
 class Segment:
     """One sealed segment in memory. `vectors` gives the bytes of the side file, and is called only when they are
-    wanted, `known` what was read of the same bytes before."""
+    wanted, `decoded` what was read of the same bytes before."""
 
     # `footer` is that of the same bytes if known: parsing it is a third of the cost of a narrow reading.
     def __init__(
@@ -63,15 +63,15 @@ class Segment:
         name: str,
         vocabulary: Vocabulary,
         footer: pq.FileMetaData | None = None,
-        known: Known | None = None,
+        decoded: Decoded | None = None,
     ) -> None:
-        known = known or Known()
+        decoded = decoded or Decoded()
         self._vectors = vectors
         self._name = name
         self._vocabulary = vocabulary
         with self._damage():
             # Opened twice: which columns are texts is known only from the description in the footer.
-            plain = opened(data, metadata=footer or known.footer)
+            plain = opened(data, metadata=footer or decoded.footer)
             self.footer = plain.metadata
             self.about = unpack((self.footer.metadata or {}).get(METADATA_KEY, b""), Description, name=name)
             types = tuple((run.tag, run.version, run.fingerprint) for run in self.about.runs)
@@ -79,8 +79,8 @@ class Segment:
             self._file = opened(data, metadata=self.footer, read_dictionary=texts)
         self._is_small = len(data) <= _SMALL
         if self._is_small:
-            known.footer = self.footer
-        self._tables = known.tables
+            decoded.footer = self.footer
+        self._tables = decoded.tables
 
     def batches(self, reads: Reads, window: Range, headers: Sequence[str] = ()) -> dict[type[Event], Batch]:
         """Return the wanted events by type, with their stored values; with `headers` the events of every type,

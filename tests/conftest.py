@@ -13,18 +13,21 @@ from typing import Any
 
 import pytest
 
-from tests.few_words import FEW
+from tests.few_words import FEW, FEW_EPISODES
 
 # For the small matrices of a test, threads of the linear algebra take most of the time with waiting for one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 if find_spec("mage_es.engine.players"):  # the kernel is tested without it, too (tests/wings.py)
-    import tests.kit.truthworld  # noqa: F401  # its entry points
     from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
+    from mage_es.engine.players.worlds.workshop import benchmark as workshop
+    from tests.kit.truthworld import benchmark as truthworld
 
-    WHOLE = dict(wordmath.SIZES)
-    # Opening the whole benchmark would take most of a small run's time.
+    WHOLE = [(world.SIZES, dict(world.SIZES)) for world in (wordmath, workshop)]
+    # Opening a whole benchmark would take most of a small run's time.
     wordmath.SIZES.update(FEW)
+    truthworld.SIZES.update(FEW)
+    workshop.SIZES.update(FEW_EPISODES)
 
 # A third of the time of collecting thousands of tests would be the search for garbage among them: there is none.
 gc.disable()
@@ -55,9 +58,10 @@ if find_spec("hypothesis"):  # the suites with environments of their own, such a
 
 @pytest.fixture
 def whole_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Word problems as processes of their own have them, for tests that go on with the runs of such processes."""
-    for split, size in WHOLE.items():
-        monkeypatch.setitem(wordmath.SIZES, split, size)
+    """Benchmarks as processes of their own have them, for tests that go on with the runs of such processes."""
+    for sizes, whole in WHOLE:
+        for split, size in whole.items():
+            monkeypatch.setitem(sizes, split, size)
 
 
 def pytest_collection_finish() -> None:

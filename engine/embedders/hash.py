@@ -5,6 +5,9 @@ words.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
 
 from mage_es.engine.rules.hashing import Hashing
 from mage_es.engine.seams.embedder import Vectors
@@ -17,14 +20,20 @@ ALGORITHM = (
 )
 
 
+_HASHING = Hashing(DIMENSION)
+
+
+# What a run embeds, its exams and its audit embed again, often in one process.
+@lru_cache(maxsize=4096)
+def _vector(text: str) -> Vectors:
+    return _HASHING.vectors([text])
+
+
 class HashEmbedder:
     name = "hash"
     dimension = DIMENSION
     sha256 = sha256_text(ALGORITHM)
 
-    def __init__(self) -> None:
-        self._hashing = Hashing(DIMENSION)
-
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of shape [len(texts), 128], float32; a text without words gives zeros."""
-        return self._hashing.vectors(texts)
+        return np.concatenate([np.empty((0, DIMENSION), np.float32), *map(_vector, texts)])

@@ -19,7 +19,7 @@ Rules
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import islice, product
 from typing import NamedTuple
 
@@ -80,13 +80,22 @@ class Sides(NamedTuple):
 NO_SIDES = Sides()
 
 
+class _Asked(NamedTuple):
+    """What of a question the splits depend on."""
+
+    id: str
+    task_type: str
+    question: str
+    subject: str
+
+
 class _Parts(NamedTuple):
-    evolution: Sequence[Question]
-    anchors: Sequence[Question]
-    held_out: Sequence[Question]
+    evolution: Sequence[_Asked]
+    anchors: Sequence[_Asked]
+    held_out: Sequence[_Asked]
     common: frozenset[str]
     repeats: Sequence[Repeat] = ()
-    groups: Sequence[Sequence[Question]] = ()
+    groups: Sequence[Sequence[_Asked]] = ()
 
 
 def make_splits(
@@ -103,7 +112,24 @@ def make_splits(
     `anchors` and `held_out` are the sizes wanted: anchors are at most 15 % of the evolution questions, and the exam
     cannot be larger than the test split: the data's own `test`, or about three tenths of the questions if it has none.
     """
-    evolution, test = ([q for q in each if q.id not in past.resembling] for each in (evolution, test))
+    asked, tested = (
+        tuple(_Asked(q.id, q.task_type, q.question, q.subject) for q in each if q.id not in past.resembling)
+        for each in (evolution, test)
+    )
+    return _made(asked, tested, seed=seed, anchors=anchors, held_out=held_out, past=past)
+
+
+# A run, its exams and its audit divide the same questions, one after the other.
+@lru_cache(maxsize=4)
+def _made(
+    evolution: tuple[_Asked, ...],
+    test: tuple[_Asked, ...],
+    *,
+    seed: int,
+    anchors: int,
+    held_out: int,
+    past: Sides,
+) -> Splits:
     parts = (_apart if test else _together)(evolution, test, seed=seed, anchors=anchors, held_out=held_out, past=past)
     named = {LEARNED: parts.evolution, "anchors": parts.anchors, "held_out": parts.held_out}
     return Splits(
@@ -134,7 +160,7 @@ def _ids_of(split: SplitCommitted, known: Sequence[Sequence[str]]) -> tuple[str,
 
 
 def _apart(
-    evolution: Sequence[Question], test: Sequence[Question], *, seed: int, anchors: int, held_out: int, past: Sides
+    evolution: Sequence[_Asked], test: Sequence[_Asked], *, seed: int, anchors: int, held_out: int, past: Sides
 ) -> _Parts:
     # A small benchmark must not spend its questions on the guard: they could never be learned from.
     anchor_count = min(anchors, int(ANCHOR_SHARE * len(evolution)))
@@ -165,7 +191,7 @@ def _apart(
 
 
 def _together(
-    questions: Sequence[Question], _: Sequence[Question], *, seed: int, anchors: int, held_out: int, past: Sides
+    questions: Sequence[_Asked], _: Sequence[_Asked], *, seed: int, anchors: int, held_out: int, past: Sides
 ) -> _Parts:
     # By hash, as the test split is: the form must not depend on how a file is sorted, nor on the seed.
     common = _common(sorted(questions, key=lambda question: hash_share(question.id)))
@@ -179,8 +205,8 @@ def _together(
     kept_out = {group[0].id for group in examined}
     learned = [group for group in groups if group[0].id not in kept_out]
     anchor_count = min(anchors, int(ANCHOR_SHARE * sum(map(len, learned))))
-    guard: list[Question] = []
-    rest: list[Question] = []
+    guard: list[_Asked] = []
+    rest: list[_Asked] = []
     order_of_groups = shuffled(learned, seed, purpose="split.anchors")
     for group in sorted(order_of_groups, key=lambda group: "anchors" not in sides[group[0].id]):
         known = sides[group[0].id]
@@ -191,11 +217,11 @@ def _together(
     return _Parts(shuffled(rest, seed, purpose="split.evolution"), guard, exam, common, repeats, groups)
 
 
-def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[Sequence[Question]], Sequence[Repeat]]:
+def _one_sided(groups: Sequence[Sequence[_Asked]], past: Sides) -> tuple[list[Sequence[_Asked]], Sequence[Repeat]]:
     """Return the groups, and what was removed: if a group is on both sides, only questions that may have been learned
     from are kept.
     """
-    kept, repeats = list[Sequence[Question]](), list[Repeat]()
+    kept, repeats = list[Sequence[_Asked]](), list[Repeat]()
     for group in groups:
         known = [question for question in group if question.id in past.evolution]
         if known and any(question.id in past.kept for question in group):
@@ -205,12 +231,12 @@ def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[
     return kept, repeats
 
 
-def _led_by(first: Collection[str], questions: Sequence[Question]) -> list[Question]:
+def _led_by(first: Collection[str], questions: Sequence[_Asked]) -> list[_Asked]:
     """Return the questions in order, except that those named `first` come first."""
     return sorted(questions, key=lambda question: question.id not in first)
 
 
-def _examined(groups: Sequence[Sequence[Question]]) -> list[Sequence[Question]]:
+def _examined(groups: Sequence[Sequence[_Asked]]) -> list[Sequence[_Asked]]:
     """Return the groups to examine: by the hash of their first question, but none larger than the test share."""
     most = TEST_SHARE * sum(map(len, groups))
     found = [group for group in groups if len(group) <= most and is_test(group[0].id)]
@@ -228,9 +254,9 @@ class _Taken:
         self._texts: dict[str, str] = {}
         self._index: ExactIndex[str] = ExactIndex()
 
-    def first(self, questions: Sequence[Question], count: int, *, reserve: bool) -> list[Question]:
+    def first(self, questions: Sequence[_Asked], count: int, *, reserve: bool) -> list[_Asked]:
         """Return the first `count` questions whose text is free; with `reserve`, their texts are taken from then on."""
-        chosen: list[Question] = []
+        chosen: list[_Asked] = []
         for question in questions:
             if len(chosen) == count:
                 break
@@ -242,7 +268,7 @@ class _Taken:
                     self.take([question])
         return chosen
 
-    def take(self, questions: Iterable[Question], among: Collection[str] | None = None) -> None:
+    def take(self, questions: Iterable[_Asked], among: Collection[str] | None = None) -> None:
         """Take the texts of questions; `among` are the shingles of all that will be compared with them, if known."""
         for question in questions:
             self._texts[normalise(question.question)] = question.id
@@ -252,7 +278,7 @@ class _Taken:
                 self._names.append(question.id)
                 self._index.add(pieces)
 
-    def repeat(self, question: Question) -> Repeat | None:
+    def repeat(self, question: _Asked) -> Repeat | None:
         # In a new run nothing is taken at first, and most of the work is reading texts.
         if not self._texts:
             return None
@@ -263,14 +289,14 @@ class _Taken:
         return Repeat(question.id, self._names[near[0]], nearly=True) if near else None
 
 
-def _common(questions: Sequence[Question]) -> frozenset[str]:
+def _common(questions: Sequence[_Asked]) -> frozenset[str]:
     types: defaultdict[str, list[str]] = defaultdict(list)
     for question in questions:
         types[question.task_type].append(question.question)
     return common_shingles(types.values())
 
 
-def _committed(split: str, questions: Sequence[Question], common: frozenset[str]) -> SplitCommitted:
+def _committed(split: str, questions: Sequence[_Asked], common: frozenset[str]) -> SplitCommitted:
     # By id, so that the commitment does not reveal the order in which questions are asked.
     ordered = sorted(questions, key=lambda question: question.id)
     texts = [normalise(question.question) for question in ordered]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -322,6 +323,7 @@ def paired(better: int, worse: int, asked: int) -> tuple[float, float]:
     return _least(better, worse, asked, tail), -_least(worse, better, asked, tail)
 
 
+@lru_cache  # a list shows every exam's, time after time
 def _least(better: int, worse: int, asked: int, tail: float) -> float:
     """Return the lower end: the quantile `tail` of changed * (2 * won - 1), at which the two shares take their least
     values."""

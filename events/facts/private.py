@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from operator import is_
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -82,11 +83,14 @@ def mapped(value: Struct, change: Callable[[str], str]) -> Struct:
 
     kinds = (str, msgspec.Struct) if is_own else msgspec.Struct
     for name in fields_with(type(value), "private") if is_own else value.__struct_fields__:
-        field = getattr(value, name)
+        field = made = getattr(value, name)
         if isinstance(field, kinds):
-            changes[name] = changed(field)
+            made = changed(field)
         elif isinstance(field, tuple) and field and isinstance(field[0], kinds):
-            changes[name] = tuple(map(changed, field))
+            made = tuple(map(changed, field))
+            made = field if all(map(is_, made, field)) else made
+        if made is not field:
+            changes[name] = made
     return msgspec.structs.replace(value, **changes) if changes else value
 
 

@@ -29,6 +29,20 @@ _DERIVED = ("type", "sv", "stream")
 _SMALL = 1 << 20
 
 
+class Decoded:
+    """What was read of a small file so far."""
+
+    def __init__(self) -> None:
+        self.footer: pq.FileMetaData | None = None
+        self.tables: dict[tuple[int, ...], pa.Table] = {}
+
+
+@lru_cache(maxsize=4)  # a verb opens the log of a run several times
+def decoded_of(sha256: str, vocabulary: Vocabulary) -> Decoded:
+    """Return what this process has read of a small file with this hash; the caller has compared the hash."""
+    return Decoded()
+
+
 class _Rows(NamedTuple):
     """A type's rows within a window of sequence numbers: where in the row group, and how many."""
 
@@ -38,7 +52,7 @@ class _Rows(NamedTuple):
 
 class Segment:
     """One sealed segment in memory. `vectors` gives the bytes of the side file, and is called only when they are
-    wanted."""
+    wanted, `decoded` what was read of the same bytes before."""
 
     # `footer` is that of the same bytes if known: parsing it is a third of the cost of a narrow reading.
     def __init__(
@@ -49,20 +63,24 @@ class Segment:
         name: str,
         vocabulary: Vocabulary,
         footer: pq.FileMetaData | None = None,
+        decoded: Decoded | None = None,
     ) -> None:
+        decoded = decoded or Decoded()
         self._vectors = vectors
         self._name = name
         self._vocabulary = vocabulary
         with self._damage():
             # Opened twice: which columns are texts is known only from the description in the footer.
-            plain = _opened(data, metadata=footer)
+            plain = opened(data, metadata=footer or decoded.footer)
             self.footer = plain.metadata
             self.about = unpack((self.footer.metadata or {}).get(METADATA_KEY, b""), Description, name=name)
             types = tuple((run.tag, run.version, run.fingerprint) for run in self.about.runs)
             self._leaves, texts = _layout(tuple(map(tuple, plain.column_paths)), types, vocabulary)
-            self._file = _opened(data, metadata=self.footer, read_dictionary=texts)
+            self._file = opened(data, metadata=self.footer, read_dictionary=texts)
         self._is_small = len(data) <= _SMALL
-        self._tables: dict[tuple[int, ...], pa.Table] = {}
+        if self._is_small:
+            decoded.footer = self.footer
+        self._tables = decoded.tables
 
     def batches(self, reads: Reads, window: Range, headers: Sequence[str] = ()) -> dict[type[Event], Batch]:
         """Return the wanted events by type, with their stored values; with `headers` the events of every type,
@@ -196,7 +214,7 @@ class Segment:
 
     def _vector_table(self) -> pa.Table:
         with self._damage():
-            return _opened(self._vectors()).read_all(use_threads=False)
+            return opened(self._vectors()).read_all(use_threads=False)
 
     def _vector_fields(self, column: str) -> list[str]:
         names = pc.unique(self._vector_table().column("field")).to_pylist() if self.about.vectors else []
@@ -247,7 +265,7 @@ def _layout(
     return leaves, texts
 
 
-def _opened(data: bytes, **options: Any) -> pq.ParquetReader:
+def opened(data: bytes, **options: Any) -> pq.ParquetReader:
     # The reader inside `ParquetFile`, without what the latter prepares for every column.
     reader = pq.ParquetReader()
     reader.open(pa.BufferReader(data), page_checksum_verification=True, **options)

@@ -23,7 +23,7 @@ from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import LogDamaged
 from mage_es.events.facts import Event, Record, SegmentSealed, Vocabulary, tag_of
 from mage_es.events.segments.batches import Batches, Reads
-from mage_es.events.segments.reader import Segment
+from mage_es.events.segments.reader import Segment, decoded_of
 from mage_es.events.wal.bodies import FrameReader
 
 # Segments kept in memory, because retries and neighbouring reads ask for the same ones.
@@ -148,7 +148,8 @@ class SealedEvents:
             )
         footer = self._footers.pop(span, None) if sha256 is None else None
         vectors = functools.partial(self._vectors, span)
-        segment = Segment(data, vectors, name=str(path), vocabulary=self._vocabulary, footer=footer)
+        decoded = decoded_of(sealed.sha256, self._vocabulary)
+        segment = Segment(data, vectors, name=str(path), vocabulary=self._vocabulary, footer=footer, decoded=decoded)
         if sha256 is not None:  # going back from the newest: the last ones fetched are the first to be read again
             self._seen[span] = checksum
             self._held[span] = frozenset(run.tag for run in segment.about.runs)

@@ -15,6 +15,7 @@ from mage_es.events.errors import LogDamaged
 from mage_es.events.facts import Draft, Event, event_ids, tag_of
 from mage_es.events.facts.shapes import fingerprint, shapes_of
 from mage_es.events.segments import columns
+from mage_es.events.segments.reader import opened
 from mage_es.events.segments.schema import (
     HEADER,
     METADATA_KEY,
@@ -248,16 +249,16 @@ def parquet(schema: pa.Schema, tables: Sequence[pa.Table], about: msgspec.Struct
 
 def _require_readable(data: bytes, tables: Sequence[pa.Table]) -> None:
     """Raise `LogDamaged` unless a file that was just encoded holds these row groups, bit for bit."""
-    with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True) as file:
-        for index, table in enumerate(tables):
-            # The write-ahead file will be deleted: a flipped bit in memory or a bug in an encoder has to show now.
-            stored = file.read_row_group(index, use_threads=False)
-            for name in table.column_names:
-                if not columns.same_bits(stored.column(name).combine_chunks(), table.column(name).combine_chunks()):
-                    raise LogDamaged(
-                        f"the column {name} does not decode to what was encoded, so nothing is sealed. "
-                        "Check the memory of this machine."
-                    )
+    file = opened(data)
+    for index, table in enumerate(tables):
+        # The write-ahead file will be deleted: a flipped bit in memory or a bug in an encoder has to show now.
+        stored = file.read_row_group(index, use_threads=False)
+        for name in table.column_names:
+            if not columns.same_bits(stored.column(name).combine_chunks(), table.column(name).combine_chunks()):
+                raise LogDamaged(
+                    f"the column {name} does not decode to what was encoded, so nothing is sealed. "
+                    "Check the memory of this machine."
+                )
 
 
 def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:

@@ -103,7 +103,9 @@ def test_prune_needs_a_record_to_go_by(mage: Command, runs_dir: Path) -> None:
 
 
 @pytest.mark.slow
-def test_of_episodes_no_verb_claims_what_no_prompt_can_show_and_none_advises_it(mage: Command) -> None:
+def test_of_episodes_no_verb_claims_what_no_prompt_can_show_and_none_advises_it(
+    mage: Command, whole_benchmark: None
+) -> None:
     sizes = ("--iterations", "2", "--pool", "6", "--held-out", "2", "--anchors", "4", "--explore-episodes", "4")
     assert mage("evolve", "workshop", *sizes, "--run-id", "w").code == 0
     memory = json.loads(mage("memory", "list", "w", "--json").out)["items"][0]["memory_id"]

@@ -7,8 +7,8 @@ Rules
       They are taken here too, so that episodes equal those of the text protocol bit for bit: the canvas is 256 x 256,
       drawn by the engine and once more by the wrapper. `fast` skips them: nights then differ, but have the same
       distribution.
-    - Generating a world takes a second, so the most recent ones are kept as bytes; each episode begins with its own
-      copy.
+    - Generating a world takes a third of a second, so the most recent ones are kept as bytes; each episode begins with
+      its own copy.
 """
 
 import pickle
@@ -19,6 +19,12 @@ from typing import Any, NamedTuple
 import crafter
 import numpy as np
 from numpy.typing import NDArray
+from opensimplex import internals
+
+# Most of the time of generating a world went into reading this table: numpy's numbers take four times as long as
+# Python's, and give the same sums. Numba, if it is installed, compiles the reading, and needs the array.
+if internals.prange is range:
+    internals.GRADIENTS3 = tuple(internals.GRADIENTS3.tolist())
 
 CANVAS = 256
 """Pixels per side of the picture that the text protocol draws."""

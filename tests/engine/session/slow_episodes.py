@@ -10,6 +10,7 @@ import msgspec
 
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.players.worlds.workshop import benchmark
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Request
@@ -40,6 +41,7 @@ def has_events(run: Run) -> bool:
         return False
 
 
+benchmark.SIZES.update(evolution=120, test=40)  # as in tests/few_words.py
 runs = Path(sys.argv[1])
 run = Run("r", runs / "r")
 delay = 0.0 if sys.argv[3:] == ["fast"] else 0.05

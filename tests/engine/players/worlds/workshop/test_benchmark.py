@@ -1,8 +1,11 @@
 """The benchmark as the engine sees it."""
 
+import pytest
+
 from mage_es.engine.players.worlds.workshop.benchmark import SIZES, Workshop
 from mage_es.engine.rules.splits import make_splits
 
+pytestmark = pytest.mark.usefixtures("whole_benchmark")
 BENCHMARK = Workshop(2)
 
 

@@ -103,7 +103,7 @@ def evolve(
     if parent:
         price = evolve_price(config, from_run=parent, prices=settings.prices())
         out.say(going_on(price, parent.id, config.iterations))
-        require_agreement(settings, yes=yes)
+        require_agreement(settings, price, yes=yes)
     if prune and parent:  # after everything that may refuse, since it writes to the parent
         out.say(verb("prune")(parent).in_words())
     with resumable(out, settings) as runtime:

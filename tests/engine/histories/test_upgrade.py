@@ -301,7 +301,7 @@ def test_the_price_is_known_before_a_call_is_made_and_is_what_it_takes(old: Run,
     assert price.calls == 2 * (8 + 6 + 12) and price.usd == price.input_tokens + 2 * price.output_tokens > 0
     assert price.minutes is None and f"About {price.calls} calls of openai/m" in priced(price)
     unknown = upgrade_price(old, execution="openai/m", sample=8, prices=Prices([]))
-    assert unknown.usd is None and "dollars unknown, no price is on record" in priced(unknown)
+    assert unknown.usd is None and "dollars unknown, as a price is missing" in priced(unknown)
     run, _, learner = upgraded
     done = upgrade_price(run, execution=learner.name, sample=8)
     assert len(learner.asked) == done.made == price.calls and "no model is called" in priced(done)

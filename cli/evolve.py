@@ -71,6 +71,8 @@ def evolve(
     Every step is recorded; the run can be stopped, resumed, replayed and audited. With --from the price is printed
     first, judging by that run: nothing is spent without `--yes`, a limit, or a yes at the terminal.
     """
+    from mage_es.engine.benchmarks.registry import open_benchmark
+    from mage_es.engine.models.registry import check_models
     from mage_es.engine.verbs.evolve import evolve as start
     from mage_es.engine.verbs.evolve import evolve_price
 
@@ -101,9 +103,12 @@ def evolve(
         seeds=register_seeds,
     )
     if parent:
-        price = evolve_price(config, from_run=parent, prices=settings.prices())
+        check_models(execution=config.execution, guidance=config.guidance, judge=config.judge)
+        if "benchmark" in settings.flags():
+            open_benchmark(config.benchmark, seed=config.seed, data_dir=settings.data_dir)
+        price = evolve_price(config, from_run=parent, at=at, prices=settings.prices())
         out.say(going_on(price, parent.id, config.iterations))
-        require_agreement(settings, yes=yes)
+        require_agreement(settings, price, yes=yes)
     if prune and parent:  # after everything that may refuse, since it writes to the parent
         out.say(verb("prune")(parent).in_words())
     with resumable(out, settings) as runtime:

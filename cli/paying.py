@@ -56,12 +56,15 @@ def _taken(price: AskingPrice, models: str, basis: str) -> str:
 def tokens(price: AskingPrice, basis: str) -> str:
     """Return how many tokens that takes, and what it is based on."""
     if not price.input_tokens:
-        return "tokens unknown, none like it is on record"
+        return "tokens unknown, as no call like these is on record"
     return f"{price.input_tokens} tokens in and {price.output_tokens} out, {basis}"
 
 
 def dollars(price: AskingPrice) -> str:
-    return "dollars unknown, no price is on record" if price.usd is None else f"${price.usd:.2f}"
+    if price.usd is not None:
+        return f"${price.usd:.2f}"
+    why = ", as a price is missing (--prices FILE gives it)" if price.input_tokens else " as well"
+    return f"dollars unknown{why}"
 
 
 def _lasting(minutes: float | None) -> Iterator[str]:
@@ -80,7 +83,7 @@ def pay(price: AskingPrice, told: str, out: Output, settings: Settings, *, yes: 
     require_price(settings, price, tier)
     out.say(told)
     if price.questions:
-        require_agreement(settings, yes=yes)
+        require_agreement(settings, price, yes=yes)
 
 
 def require_price(settings: Settings, price: AskingPrice, tier: str = "execution") -> None:
@@ -88,7 +91,8 @@ def require_price(settings: Settings, price: AskingPrice, tier: str = "execution
     from mage_es.engine.run.budget import require_prices
 
     if price.calls:
-        require_prices(settings.limits, settings.prices(), {tier: price.execution})
+        judge = {"judge": price.judge} if price.judge else {}
+        require_prices(settings.limits, settings.prices(), {tier: price.execution, **judge})
 
 
 def agrees_to(price: AskingPrice, out: Output, settings: Settings, *, yes: bool) -> bool:
@@ -99,9 +103,10 @@ def agrees_to(price: AskingPrice, out: Output, settings: Settings, *, yes: bool)
     return bool(price.calls) and agrees(settings, yes=yes)
 
 
-def require_agreement(settings: Settings, *, yes: bool) -> None:
-    """Raises `UsageError` if the user does not agree to pay."""
-    if not agrees(settings, yes=yes):
-        raise UsageError(
-            "Nothing was asked. Proceed at this price with --yes, or within a limit: --max-usd, --max-calls."
-        )
+def require_agreement(settings: Settings, price: AskingPrice | None, *, yes: bool) -> None:
+    """Raises `UsageError` if the user does not agree to pay; None or no dollars: what, is not known."""
+    if agrees(settings, yes=yes):
+        return
+    if price is None or price.usd is None:
+        raise UsageError("Nothing was asked. Proceed without a known price with --yes, or within a limit: --max-calls.")
+    raise UsageError("Nothing was asked. Proceed at this price with --yes, or within a limit: --max-usd, --max-calls.")

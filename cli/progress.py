@@ -29,15 +29,17 @@ _WIDE = 100
 """How many columns a terminal needs for a bar."""
 
 _PHASES = ("open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "form")
-_ASKING = frozenset(("explore", "evaluate", "snapshot", "form", "exam"))
-"""Phases that ask the learner questions; each gets a line when it ends."""
+_APART = frozenset(("exam", "asked again", "judged again"))
+"""What is no phase of an evolution: each is the whole of its own work."""
+_ASKING = frozenset(("explore", "evaluate", "snapshot", "form")) | _APART
+"""Phases that ask questions; each gets a line when it ends."""
 
 
 class TimeLeft:
-    """The time left in an evolution or an exam, extrapolated from its progress since its first question. There is no
-    estimate in the first `ENOUGH` seconds nor, in an evolution, before an iteration has ended: how many questions a
-    phase asks is known only when it begins, and the opening asks others. If there is only one iteration, it asks all
-    anchors, as the opening did."""
+    """The time left in an evolution, or in what is asked apart from one, extrapolated from its progress since its first
+    question. There is no estimate in the first `ENOUGH` seconds nor, in an evolution, before an iteration has ended:
+    how many questions a phase asks is known only when it begins, and the opening asks others. If there is only one
+    iteration, it asks all anchors, as the opening did."""
 
     def __init__(self) -> None:
         self._work = ("", False)
@@ -46,21 +48,21 @@ class TimeLeft:
 
     def seconds_left(self, note: ProgressNote, *, now: float) -> float | None:
         """Return the seconds left; None before enough has been seen, and at the end."""
-        is_exam = note.phase == "exam"
-        work = (note.run_id, is_exam)
+        is_apart = note.phase in _APART
+        work = (note.run_id, is_apart)
         if work != self._work:  # a ring has many runs, each with an exam
             self._work, self._start, self._sizes = work, None, {}
         is_first = self._start is None or note.iteration == self._start[2]
         is_only = is_first and note.iteration + 1 == note.iterations
         if note.phase in _ASKING:
             self._sizes[note.phase] = max(note.total, self._sizes.get(note.phase, 0) if is_only else 0)
-        if note.iteration < 0 and not is_exam:
+        if note.iteration < 0 and not is_apart:
             return None
         far = self._fraction(note)
         if self._start is None:
             self._start = (now, far, note.iteration)
         began, at, _ = self._start
-        is_known = is_exam or not is_first or (is_only and "snapshot" in self._sizes)
+        is_known = is_apart or not is_first or (is_only and "snapshot" in self._sizes)
         is_seen = now - began >= ENOUGH and is_known
         if not is_seen or far - at < 0.01 or far >= 1:
             return None
@@ -68,7 +70,7 @@ class TimeLeft:
 
     def _fraction(self, note: ProgressNote) -> float:
         """Return how much of the run is done, as if an iteration consisted only of its questions."""
-        if note.phase == "exam":
+        if note.phase in _APART:
             return note.done / note.total if note.total else 1.0
         before = _PHASES[: _PHASES.index(note.phase)]
         asked = sum(self._sizes.get(phase, 0) for phase in before) + (note.done if note.phase in _ASKING else 0)
@@ -150,7 +152,7 @@ def _published(note: ProgressNote) -> str:
 
 
 def _how_far(note: ProgressNote) -> Iterator[str]:
-    start = "" if note.phase == "exam" else "start: "
+    start = "" if note.phase in _APART else "start: "
     # A method that searches takes as many rounds as it needs.
     at = f"iter-{note.iteration} of {note.iterations}" if note.iteration < note.iterations else f"iter-{note.iteration}"
     where = f"{at}: " if note.iteration >= 0 else start

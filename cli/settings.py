@@ -68,7 +68,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """Iterations after which a run pauses."""
     guidance_batch: bool = False
     """Send independent calls of guidance and judge as batches, if the provider offers them: half the price at
-    Anthropic, replies within minutes or hours."""
+    Anthropic, replies within minutes or hours. A snapshot may wait for several, one after another: whether more
+    questions are asked follows from the judge's verdicts on those before."""
     sign: str = ""
     """File of a key, made by `mage-es key new`: heads of each log are signed with it when a run or serving begins
     and ends, and before and after each exam."""

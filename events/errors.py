@@ -155,25 +155,32 @@ def redacted(text: str) -> str:
 
 
 # More names would bury the one that was meant.
-_MOST_KNOWN = 24
+_MOST_KNOWN, _FEW = 24, 3
 # A name may differ from the one meant in one letter of four, as difflib counts.
 _NEAR = 0.75
 # Shorter names occur inside too many others.
 _PART = 3
 
 
-def nearest(name: str, known: list[str]) -> str:
+def nearest(name: str, known: list[str], *, rest: str = "") -> str:
     """Return ` Did you mean a, b?` for the names in `known` that hardly differ from `name`, or else list all, or the
-    first few. Case is ignored, and so is a prefix that all names share (MAGE_ES_)."""
+    first few. Case is ignored, and so is a prefix that all names share (MAGE_ES_).
+
+    `rest` says what lists the others, which may be thousands: so only those that differ least are named."""
     from difflib import get_close_matches
 
     unlike = (at for at, letters in enumerate(zip(name, *known, strict=False)) if len(set(letters)) > 1)
     common = next(unlike, len(name))
     common = common if len(name) - common >= _PART else 0  # otherwise the rest of `iter-33` says too little
     typed, others = name[common:].casefold(), {other[common:].casefold(): other for other in known}
-    near = get_close_matches(typed, others, n=3, cutoff=_NEAR)
+    near = get_close_matches(typed, others, n=_FEW, cutoff=_NEAR)
     near += [other for other in others if min(len(typed), len(other)) >= _PART and (typed in other or other in typed)]
     if near:
-        return f" Did you mean {', '.join(others[each] for each in list(dict.fromkeys(near))[:3])}?"
+        return (
+            f" Did you mean {', '.join(others[each] for each in list(dict.fromkeys(near))[:_FEW])}?{rest and ' '}{rest}"
+        )
+    if rest and len(known) > _FEW:
+        least = get_close_matches(typed, others, n=_FEW, cutoff=0.0)
+        return f" Nearest: {', '.join(others[each] for each in least)}. {rest}"
     more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
     return f" Known: {', '.join(sorted(known)[:_MOST_KNOWN]) or 'none'}{more}."

@@ -329,8 +329,8 @@ class AskingAgain(NamedTuple):
         record(await make_call(call, ask, client=client, record=record))
         return self.book.replies.get((tier, name))
 
-    def note(self, done: int, total: int) -> ProgressNote:
-        return ProgressNote(run_id=self.run.id, phase="exam", done=done, total=total, execution_calls=self.book.calls)
+    def note(self, done: int, total: int, *, phase: str = "asked again") -> ProgressNote:
+        return ProgressNote(run_id=self.run.id, phase=phase, done=done, total=total, execution_calls=self.book.calls)
 
 
 class _Book:

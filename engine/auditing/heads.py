@@ -92,7 +92,8 @@ def receipt(run: Run | Path | str, about: str, *, exam: int | None = None) -> Re
         return _receipt(run, reader, about, own, ())
     known = {event.question_id for event in reader.of(QuestionPlanned)} | {each.opened.exam for each in records}
     where = f"exam {exam}" if exam is not None else run.id
-    raise UsageError(f"{about!r} is neither a question that {where} asked nor an exam.{nearest(about, sorted(known))}")
+    near = nearest(about, sorted(known), rest=f"`mage-es view {run.id}` lists those that it asked.")
+    raise UsageError(f"{about!r} is neither a question that {where} asked nor an exam.{near}")
 
 
 def _marks(record: ExamRecord, reader: LogReader) -> list[int]:

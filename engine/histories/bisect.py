@@ -347,7 +347,8 @@ def _search(
             f"again. Bisect a metric instead: --metric anchors."
         )
     if question not in world.questions:
-        raise UsageError(f"{run.id} has no question {question!r}.{nearest(question, list(world.questions))}")
+        near = nearest(question, list(world.questions), rest=f"`mage-es view {run.id}` lists those that it asked.")
+        raise UsageError(f"{run.id} has no question {question!r}.{near}")
     if world.questions[question].subject.startswith(ERASED):
         raise PrerequisiteError(f"{question} cannot be read here: its subject's key was destroyed, or is elsewhere.")
     return _Search(run, reader, world, question, moments[first : last + 1])

@@ -360,7 +360,8 @@ def _prompt(was: _Side, now: _Side, question: str) -> Iterator[str]:
 def _prompt_of(side: _Side, name: str) -> str:
     frozen = freeze(side.run, side.marker)
     if name not in (questions := frozen.world.questions):
-        raise UsageError(f"{side.run.id} has no question {name!r}.{nearest(name, list(questions))}")
+        near = nearest(name, list(questions), rest=f"`mage-es view {side.run.id}` lists those that it asked.")
+        raise UsageError(f"{side.run.id} has no question {name!r}.{near}")
     planned = frozen.planned(questions[name])
     first = begin(course_of(frozen.world.setting, frozen.state, planned, questions[name]))
     if not isinstance(first, Ask):

@@ -243,7 +243,7 @@ async def _judged(answers: _Answers, judge: Model, runtime: Runtime) -> tuple[li
                         errors.append(error)
                         return
                     done += 1
-                    runtime.observer(asking.note(done, len(left)))
+                    runtime.observer(asking.note(done, len(left), phase="judged again"))
 
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(runtime.workers, len(left))):

@@ -487,7 +487,7 @@ def _guard(reader: LogReader, begun: Config, other: Config) -> WhatIfGuard:
         )
     accepted, snapshots = _snapshots(reader, begun)
     if not snapshots:
-        raise UsageError(f"{reader.run} has not closed an iteration yet, so no guard can judge it.")
+        raise UsageError(f"{reader.run} has closed no iteration of its own yet, which a guard could judge.")
     scores = Scores()
     fold_into((scores,), reader, until=reader.head.seq)
     recorded = list(_alike(rulings(begun, scores, snapshots, accepted)))

@@ -240,12 +240,14 @@ def too_slow(problem: str, option: str) -> Fault:
     return Fault("timeout", f"{problem} ({option}=SECONDS in its spec waits longer)" if option else problem)
 
 
-def read_as(form: type[Form], reply: object, *, what: str) -> Form:
-    """Return a reply read as `form`; `what` says what it should be. Raises `ModelFault` for any other shape."""
+def read_as(form: type[Form], reply: object, *, what: str, part: str = "") -> Form:
+    """Return a reply, or a `part` of it, read as `form`; `what` says what it should be. Raises `ModelFault` for any
+    other shape."""
     try:
         return msgspec.convert(reply, form, from_attributes=True)
     except msgspec.ValidationError as error:
-        raise ModelFault(Fault("malformed", f"the reply is not a {what}: {error}")) from None
+        whose = f"the {part} of the reply" if part else "the reply"
+        raise ModelFault(Fault("malformed", f"{whose} is not a {what}: {error}")) from None
 
 
 def unconnected(url: str) -> str:

@@ -55,4 +55,4 @@ def _vectors(reply: Any, count: int) -> Sequence[Sequence[float]]:
 def _tokens(reply: Any) -> int:
     """Return the number of tokens in the texts as the server counts them, 0 if it reports none. Raises `ModelFault`."""
     usage = getattr(reply, "usage", None)
-    return (read_as(_Usage, usage, what="count of embedded tokens").prompt_tokens or 0) if usage else 0
+    return (read_as(_Usage, usage, part="field usage", what="count of tokens").prompt_tokens or 0) if usage else 0

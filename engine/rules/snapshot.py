@@ -8,7 +8,7 @@ Rules
     - An anchor that was not asked keeps its verdict from the last accepted snapshot.
     - At the end of a run anchors may become cases themselves (rules/refit.py).
     - Each snapshot compares the anchors' answers with those to the bare prompt, to decide what they show about what was
-      learned (rules/benefit.py). For this, a run's last snapshot asks all anchors.
+      learned (rules/benefit.py). For this, a run's last snapshot asks all anchors, and so at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -86,22 +86,19 @@ def decision_on(config: Config, scores: Scores, iteration: int, *, accepted: Seq
 def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]:
     """Return the planned anchors in the batches in which they are asked.
 
-    They are asked all at once for the first snapshot, since there is nothing to compare with, and in a publish, where
-    an anchor that sees something new is one of the few that can judge it.
+    They are asked all at once for the first snapshot, since there is nothing to compare with; in a publish, where
+    an anchor that sees something new is one of the few that can judge it; and in the last iteration if what is served
+    depends on them.
     """
     planned = [plan.question_id for plan in state.progress.plans("snapshot")]
-    if setting.is_served or not _accepted_before(state, iteration):
+    is_all_needed = setting.is_last(iteration) and setting.config.gate == "paired"
+    if setting.is_served or is_all_needed or not _accepted_before(state, iteration):
         return [planned]
     return parts(shuffled(planned, setting.config.seed, purpose="anchors", iteration=iteration))
 
 
 def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[str]) -> bool:
-    """Return whether the answers to some anchors show no drop against either snapshot that they are compared with.
-
-    This is never so in the last iteration if what is served depends on them.
-    """
-    if setting.is_last(iteration) and setting.config.gate == "paired":
-        return False
+    """Return whether the answers to some anchors show no drop against either snapshot that they are compared with."""
     if rival_of(setting, state) and len(asked) < ENOUGH:  # a trial needs their answers
         return False
     answers = state.scores.anchor_answers(iteration)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.config import Config, parse
+from mage_es.engine.config import BENCHMARK, Config, parse
 from mage_es.engine.run.exams import ledger_of
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.pricing import Prices
@@ -69,16 +69,27 @@ class _Taken(NamedTuple):
 
 def price_on(reader: LogReader, config: Config, prices: Prices) -> AskingPrice | None:
     """Return an estimate of what continuing a run costs: the opening and each question of an iteration at the other
-    run's mean; None if that has not closed an iteration of its own."""
+    run's mean, of the models of the configuration; None if that has not closed an iteration of its own."""
     opening, *closed = [each.iteration for each in reader.of(IterationClosed, since=last_inherited(reader) + 1)] or [-1]
     if not closed:
         return None
-    share = config.iterations * config.pool / (len(closed) * parse(first_event(reader).config).pool)
+    before = parse(first_event(reader).config)
+    share = config.iterations * config.pool / (len(closed) * before.pool)
+    others: dict[str, str] = {
+        tier: name
+        for tier in ("execution", "guidance", "judge")
+        if (name := getattr(config, tier)) not in ("", BENCHMARK, getattr(before, tier))
+    }
     # At its own start a run asks its anchors in one way, as nothing was learned; one that continues another asks both
     # ways.
     first = 2.0 if opening < 0 else 1.0
     taken = [
-        _Taken(account.model, use, share if account.iteration > opening else first, account.batched)
+        _Taken(
+            others.get(account.tier, account.model),
+            use,
+            share if account.iteration > opening else first,
+            account.batched,
+        )
         for account, use in ledger_of(reader).accounts()
         if account.iteration <= closed[-1]  # the run may have been stopped in the middle of the next
     ]

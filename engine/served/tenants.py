@@ -90,8 +90,8 @@ def read_keys(path: Path) -> KeyRing:
         raise UsageError(f"{path} cannot be read: {error.strerror}. Give --keys a file of keys.") from None
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"{path} is not a file of keys: {error}. Each key is a table [[keys]] with name and sha256; run, "
-            "upstream_key_env, trust, curates, views, rate, paths and models are optional."
+            f"{path} is not a file of keys: {error}. Each key is a table [[keys]] with name and sha256; run, at, "
+            "served_run, upstream_key_env, trust, curates, views, rate, paths and models are optional."
         ) from None
     for field, given in (("name", [key.name for key in keys.keys]), ("sha256", [key.sha256 for key in keys.keys])):
         if repeated := sorted({each for each in given if given.count(each) > 1}):

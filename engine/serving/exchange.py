@@ -1,6 +1,7 @@
 """The client's side of a request: the body in pieces, the client hanging up, and the reply as it passes back."""
 
 import asyncio
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Literal
@@ -150,6 +151,19 @@ class Exchange:
 
     def usage(self) -> ReplyUsage:
         return self.reader.usage() if self.reader else ReplyUsage()
+
+
+def unpacked(body: bytes, encoding: str, most: int) -> bytes | None:
+    """Return a body without its encoding, gzip or deflate; None for any other, or if it is damaged or would have more
+    than `most` bytes."""
+    if encoding.strip().lower() not in ("gzip", "x-gzip", "deflate"):
+        return None
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # which finds out whether it is gzip or zlib
+    try:
+        plain = unpacking.decompress(body, most)
+    except zlib.error:
+        return None
+    return plain if unpacking.eof and not unpacking.unused_data else None
 
 
 def texts_of(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -35,7 +35,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
-from mage_es.engine.served.frozen import FrozenRun, question_of
+from mage_es.engine.served.frozen import FrozenRun, TurnMemories, question_of
 from mage_es.engine.served.inferences import (
     InferenceReport,
     Recorded,
@@ -48,7 +48,7 @@ from mage_es.engine.served.inferences import (
 from mage_es.engine.served.notes import DEFAULT_BOUNDS, NOTHING, Note, NoteBounds, layout_of, note_of
 from mage_es.engine.serving.frozen_runs import FrozenRuns
 from mage_es.engine.serving.journal import RETRY_S, Health, Journal, Recording
-from mage_es.engine.serving.opening import ServedRun, open_served
+from mage_es.engine.serving.opening import ReadyToServe, ServedRun, ready_to_serve
 from mage_es.engine.serving.publish import Published, publish_beside
 from mage_es.engine.serving.replies import ReplyUsage
 from mage_es.engine.serving.rules.feedback import (
@@ -62,7 +62,7 @@ from mage_es.engine.serving.rules.feedback import (
     unused_if_refused,
 )
 from mage_es.engine.serving.rules.sittings import SALT_BYTES, is_held_back
-from mage_es.engine.serving.sessions import Sessions, TurnHabits
+from mage_es.engine.serving.sessions import INFERENCE, Sessions, TurnHabits
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.serving.watched import WatchedEmbedder
 from mage_es.engine.worth.memories import MemoryReport, curations, item_of, reported
@@ -217,7 +217,7 @@ class LiveRun:
     ) -> LiveRun:
         """Start serving what a run had learned at a marker, in a separate run (opening.py), with these options of
         `LiveRun`."""
-        opened = open_served(
+        ready = ready_to_serve(
             run,
             at,
             name=name,
@@ -229,6 +229,12 @@ class LiveRun:
             fs=fs,
             require=require,
         )
+        return cls.begin(ready, **options)
+
+    @classmethod
+    def begin(cls, ready: ReadyToServe, **options: Unpack[ServingOptions]) -> LiveRun:
+        """Start serving a run that is ready to, with these options of `LiveRun`."""
+        opened = ready.open()
         try:
             return cls(opened, **options)
         except BaseException:  # also Ctrl-C: the log stays locked until it is closed
@@ -275,7 +281,7 @@ class LiveRun:
         """
         if len(session) > LONGEST_NAME:
             raise UsageError(f"X-Session-Id has {len(session)} characters: give at most {LONGEST_NAME}.")
-        name = f"inf-{self.process}-{next(self._numbers)}"
+        name = self._named()
         session = self.session_of(reading, session=session, key=key, is_retry=is_retry) or name
         known = self._sessions.conversation(key, session, self.marker)
         frozen = self.frozen(known.marker)
@@ -318,6 +324,9 @@ class LiveRun:
         waiting = event.turn_sha256 if reading.is_new and not reading.is_begun else ""
         return Prepared(msgspec.structs.replace(event, turns=earlier, question=kept, question_cut=cut), notes, waiting)
 
+    def _named(self) -> str:
+        return f"{INFERENCE}{self.process}-{next(self._numbers)}"
+
     def session_of(self, reading: Reading, *, session: str = "", key: str = "", is_retry: bool = False) -> str:
         """Return the session that a client named, or that of the ongoing conversation; "" for a new one."""
         return session or self._sessions.session_of(key, reading, is_retry=is_retry)
@@ -326,6 +335,35 @@ class LiveRun:
         """Return the notes of turns before the new one, which are on record and in the upstream's cache."""
         session = self.session_of(reading, session=session, key=key)
         return self._notes(key, session, reading.turns[:-1] if reading.is_new else reading.turns)
+
+    def notes_for(
+        self,
+        reading: Reading,
+        *,
+        session: str = "",
+        key: str = "",
+        memory: Wish = "on",
+        task_type: str | None = None,
+    ) -> Mapping[int, Note]:
+        """Return what would be put into a request, by turn number, and open none. A session's coin falls with its first
+        request: before, it counts as one that gets memories. Raises `UsageError` for a task type that the run does not
+        have."""
+        session = self.session_of(reading, session=session, key=key)
+        known, notes = self._sessions.known(key, session), self._notes(key, session, reading.turns)
+        if memory == "off":
+            return {}
+        if memory == "shadow" or not reading.is_new or (known and known.is_held_back):
+            return notes
+        latest = reading.turns[-1]
+        if self._sessions.shown(key, session, [latest]) != [None] or not latest.text.strip():
+            return notes
+        frozen = self.frozen(known.marker if known else self.marker)
+        if task_type is not None:
+            frozen.require_task_type(task_type)
+        found, form = self._retrieved(frozen, latest, task_type, key=key)
+        note = self._note(frozen.state.progress.closed, found.memories, form)
+        is_given = note.said and not (found.is_bare or found.is_far)
+        return {**notes, len(reading.turns) - 1: note} if is_given else notes
 
     def submit(self, prepared: Prepared, recording: Recording | None = None) -> Recording:
         """Return an awaitable that is done once what goes into a request is durable; if it fails, the request must be
@@ -365,7 +403,7 @@ class LiveRun:
     ) -> tuple[v.InferenceOpened, v.InferenceClosed]:
         """Record which memories an agent got for a query, by id, with their cosines. Return the opening and the end of
         that inference, a session of its own. Raises `NotRecorded` if the log accepts nothing more."""
-        name = f"inf-{self.process}-{next(self._numbers)}"
+        name = self._named()
         kept, cut = _within(query) if self._has_texts else ("", 0)
         opened = v.InferenceOpened(
             inference=name,
@@ -577,15 +615,11 @@ class LiveRun:
         self, event: v.InferenceOpened, frozen: FrozenRun, latest: Turn, task_type: str | None, treatment: v.Treatment
     ) -> v.InferenceOpened:
         """Return an inference with what its marker has for its latest turn."""
-        text, layout = latest.text.strip(), frozen.layout_before(is_first=latest.is_first)
-        if len(text) > _LONGEST_QUESTION:  # the question usually comes before or after the text that it is about
-            text = f"{text[: _LONGEST_QUESTION // 2]}\n{text[-_LONGEST_QUESTION // 2 :]}"
         draw = event.inference if self.learn == "propose" else ""
-        shared = self._habits.shared(event.key, text)
-        found = frozen.retrieved(text, task_type, layout=layout, draw=draw, shared=shared, client=event.key)
+        found, form = self._retrieved(frozen, latest, task_type, key=event.key, draw=draw)
         with self._counting:
             self._looked, self._far = self._looked + (found.read_to > 0), self._far + found.is_far
-        note = self._note(event.marker, found.memories, layout.form)
+        note = self._note(event.marker, found.memories, form)
         near = dict(zip(found.memories, found.similarities, strict=True))
         return msgspec.structs.replace(
             event,
@@ -596,12 +630,22 @@ class LiveRun:
             memories=note.memories,
             similarities=tuple(near[name] for name in note.memories),
             note_sha256=note.sha256,
-            layout=layout.form,
+            layout=form,
             nearest=found.nearest,
             floor=found.floor,
             read_from=found.read_from,
             read_to=found.read_to,
         )
+
+    def _retrieved(
+        self, frozen: FrozenRun, latest: Turn, task_type: str | None, *, key: str, draw: str = ""
+    ) -> tuple[TurnMemories, v.ServedLayout]:
+        """Return what a marker has for a turn, and how it is laid out."""
+        text, layout = latest.text.strip(), frozen.layout_before(is_first=latest.is_first)
+        if len(text) > _LONGEST_QUESTION:  # the question usually comes before or after the text that it is about
+            text = f"{text[: _LONGEST_QUESTION // 2]}\n{text[-_LONGEST_QUESTION // 2 :]}"
+        shared = self._habits.shared(key, text)
+        return frozen.retrieved(text, task_type, layout=layout, draw=draw, shared=shared, client=key), layout.form
 
     def _notes(self, key: str, session: str, turns: Sequence[Turn]) -> dict[int, Note]:
         """Return the notes of all turns that have one, by turn number, with the same bytes as before."""

@@ -18,7 +18,7 @@ import msgspec
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.config import Config, parse
 from mage_es.engine.rules.forms import CHOOSING, USUAL
-from mage_es.engine.run.directory import Run, clock, create_run
+from mage_es.engine.run.directory import Run, clock, create_run, require_name
 from mage_es.engine.run.inheriting import Parent, inheritance, is_served, read_parent
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.questions import recorded_benchmark
@@ -45,7 +45,15 @@ class ServedRun(NamedTuple):
     state: State
 
 
-def open_served(
+class ReadyToServe(NamedTuple):
+    """The run that is to serve, which may not exist yet, and what creates or continues it, as `open` tells."""
+
+    run: Run
+    open: Callable[[], ServedRun]
+    """Raises `RunLocked` if another process serves it."""
+
+
+def ready_to_serve(
     run: Run,
     at: str = "latest",
     *,
@@ -57,51 +65,53 @@ def open_served(
     embedder: Embedder | None = None,
     fs: FileSystem | None = None,
     require: Callable[[Run, World], None] = lambda served, world: None,
-) -> ServedRun:
-    """Return the run that serves what `run` had learned at a closed iteration, called `name`, by default RUN-served.
+) -> ReadyToServe:
+    """Return what opens the run that serves what `run` had learned at a closed iteration, called `name`, by default
+    RUN-served, once all that could forbid it is checked: nothing is created or recorded before.
 
     It is created beside `run` (or in `runs_dir`) if it does not exist, and continued otherwise: `latest` is then the
     marker that it was started at. `run` may also be a served run itself. `layout` is how it shows cases, to clients and
-    in its own anchors and exams, by default as `run` does. `require` raises whatever else forbids serving, before
-    anything is created or recorded.
+    in its own anchors and exams, by default as `run` does. `require` raises whatever else forbids serving.
 
     Raises:
         UsageError: There is no such closed iteration; the run is a baseline, plays episodes or has subjects; or the
             name belongs to another run, or to one that serves another run, marker or layout.
         PrerequisiteError: A data set is missing, or the embedder differs.
-        RunLocked: Another process serves it.
     """
     folder = run.path.parent if runs_dir is None else Path(runs_dir)
     called = name or run.id + SUFFIX
     served = run if is_served(LogReader(run.log_path)) else Run(called, folder / called)
-    has_begun = served.path.is_dir() and served.events > 0
-    if has_begun:
+    parent: Parent | None = None
+    if served.path.is_dir() and served.events > 0:
         _require_same(served, run, at)
-    with ExitStack() as undo:
+        reader = LogReader(served.log_path, fs)
+        world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
+        _require_layout(served, world, layout)
+    else:
+        require_name(served.id)
+        parent, world = _parent(run, at, folder, data_dir, benchmark, embedder, layout=layout)
+    require(served, world)
+
+    def opened() -> ServedRun:
         try:
-            if has_begun:
-                log = Log.open(served.log_path, clock=clock, fs=fs)
+            if parent:
+                created = create_run(folder, benchmark=title(world.benchmark.name), seed=0, run_id=served.id)
+                log = created.begin(fs, past=parent.past)
             else:
-                parent, world = _parent(run, at, folder, data_dir, benchmark, embedder, layout=layout)
-                require(served, world)
-                served = create_run(folder, benchmark=title(world.benchmark.name), seed=0, run_id=served.id)
-                log = served.begin(fs, past=parent.past)
+                log = Log.open(served.log_path, clock=clock, fs=fs)
         except RunLocked as error:
             raise RunLocked(
                 f"{error} Only one process can serve a run: send its requests there, or record these in another run "
                 "with --run-id OTHER (in Python name='OTHER', or `close` the one that was opened first)."
             ) from None
-        undo.callback(log.close)
-        if has_begun:
-            reader = LogReader(served.log_path, fs)
-            world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
-            state = state_of(served, reader)
-            _require_layout(served, world, layout)
-            require(served, world)
-        else:
-            state = begin_at_once(served, log, world, parent)
-        undo.pop_all()
+        with ExitStack() as undo:
+            undo.callback(log.close)
+            begun = begin_at_once(served, log, world, parent) if parent else None
+            state = begun or state_of(served, LogReader(served.log_path, fs))
+            undo.pop_all()
         return ServedRun(served, log, world, state)
+
+    return ReadyToServe(served, opened)
 
 
 def _require_same(served: Run, run: Run, at: str) -> None:

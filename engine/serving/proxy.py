@@ -33,14 +33,14 @@ import httpx2
 from mage_es.engine.seams.faults import shortened
 from mage_es.engine.served.tenants import Refused
 from mage_es.engine.serving.door import Guest
-from mage_es.engine.serving.exchange import Asker, Exchange, answer, texts_of
+from mage_es.engine.serving.exchange import Asker, Exchange, answer, texts_of, unpacked
 from mage_es.engine.serving.headers import Headers, passed_back, passed_on, replaced, told_of
 from mage_es.engine.serving.journal import NotRecorded, Recording
 from mage_es.engine.serving.live import LONGEST_NAME, LiveRun, Prepared, wish_of
 from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.refusals import body_of, speaks_anthropic
 from mage_es.engine.serving.sessions import is_retry
-from mage_es.engine.serving.shapes import places_of, put, read
+from mage_es.engine.serving.shapes import places_of, put, read, spliced
 from mage_es.events.errors import MageError, UsageError
 from mage_es.events.vocabulary import Event
 from mage_es.events.vocabulary.serving import RequestShape
@@ -53,6 +53,7 @@ SHAPES: Mapping[str, RequestShape] = {
     "/v1/responses": "responses",
     "/v1/messages": "messages",
 }
+COUNTING = "/v1/messages/count_tokens"
 CONNECT_S = 10.0
 _PROBE_S = 2.0
 _PROBE_EVERY = timedelta(seconds=1)
@@ -171,6 +172,8 @@ class Proxy:
             client.require_length(self._allowance.most_body)
             if shape:
                 await self._infer(guest, shape, onward, client, exchange, texts_of(given))
+            elif (plain, method) == (COUNTING, "POST"):
+                await self._count(guest, onward, client, exchange, texts_of(given))
             else:
                 framing = {name: value for name, value in given if name in (b"content-length", b"transfer-encoding")}
                 if guest.models and method not in ("GET", "HEAD"):
@@ -226,9 +229,7 @@ class Proxy:
             raise Refused(400, str(error)) from None
         if (size := len(given.get("x-session-id", ""))) > LONGEST_NAME:
             raise Refused(400, f"X-Session-Id has {size} characters: give at most {LONGEST_NAME}.")
-        body, recording = await client.whole(self._allowance.most_body), Recording()
-        if guest.models:
-            guest.require_model(body)
+        (onward, body), recording = await self._whole(guest, onward, client, given), Recording()
         received, anthropic = time.perf_counter(), shape == "messages"
         ids = self._outbox.begin(given) if self._outbox else None
         if self._outbox and ids:
@@ -263,6 +264,48 @@ class Proxy:
         finally:
             opening.end()
             self._close(guest.run, opening, recording, exchange, time.perf_counter() - received, shape, ids)
+
+    async def _whole(self, guest: Guest, onward: _Onward, client: Asker, given: _Texts) -> tuple[_Onward, bytes]:
+        """Return a request and its body, both without an encoding that can be undone: its turns are read and added
+        to. Raises `Refused`."""
+        most = self._allowance.most_body
+        body = await client.whole(most)
+        if encoding := given.get("content-encoding"):
+            plain = await asyncio.to_thread(unpacked, body, encoding, most)
+            if plain is not None:
+                headers = [(name, value) for name, value in onward.headers if name != b"content-encoding"]
+                onward, body = onward._replace(headers=headers), plain
+        if guest.models:
+            guest.require_model(body)
+        return onward, body
+
+    async def _count(self, guest: Guest, onward: _Onward, client: Asker, exchange: Exchange, given: _Texts) -> None:
+        """Let the upstream count the tokens of a request as it would be sent, with its notes."""
+        onward, body = await self._whole(guest, onward, client, given)
+        told = _BYPASSED
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._allowance.retrieval_s):
+                body, told = await asyncio.wrap_future(self._pool.submit(self._noted, guest, body, given))
+        async with aclosing(await self._reply_to(onward._replace(body=body), exchange)) as reply:
+            await self._pass_back(reply, client, exchange, anthropic=True, told=told)
+
+    def _noted(self, guest: Guest, body: bytes, given: _Texts) -> tuple[bytes, _Texts]:
+        """Return a request to count with its notes, and the headers that say so. Raises `Refused`."""
+        try:
+            notes = self._runs[guest.run].notes_for(
+                read("messages", body),
+                session=given.get("x-session-id", ""),
+                key=guest.name,
+                memory=wish_of(given),
+                task_type=given.get("x-mage-task-type"),
+            )
+            counted = ",".join(name for note in notes.values() for name in note.memories)
+            return spliced("messages", body, notes), {"memories": counted or "none"}
+        except UsageError as error:
+            raise Refused(400, str(error)) from None
+        except Exception:  # whatever it is, the request is counted
+            _logger.exception("A request to %s is counted without memories", guest.run)
+            return body, _BYPASSED
 
     def _open(self, guest: Guest, shape: RequestShape, opening: _Opening, recording: Recording, given: _Texts) -> None:
         """Prepare the request to send, and record it; errors are reported through the recording."""
@@ -314,11 +357,11 @@ class Proxy:
         if is_over and isinstance(error := recording.exception(), Refused):
             raise error
         exchange.treatment = "bypassed"
-        told = {"memories": "bypassed"}
+        told = _BYPASSED
         if late := opening.pass_by():
             self._runs[run].bypass(late)
             # If it cannot be recorded, there is no such inference.
-            told = told if is_over else late.told | told
+            told = told if is_over else {**late.told, **told}
         return told
 
     def _close(
@@ -476,6 +519,7 @@ class _Onward(NamedTuple):
 
 
 _Texts = Mapping[str, str]
+_BYPASSED: _Texts = {"memories": "bypassed"}
 _UNANSWERED = {
     502: "The server behind this proxy cannot be reached, or broke off before it answered.",
     504: "The server behind this proxy did not answer in time.",

@@ -24,6 +24,7 @@ from mage_es.engine.served.notes import NoteBounds
 from mage_es.engine.serving.bounds import bounds_of
 from mage_es.engine.serving.journal import Health
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.opening import ReadyToServe, ready_to_serve
 from mage_es.engine.serving.publish import models_of, require_publishing
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.events.disk.opening import read_small
@@ -193,16 +194,32 @@ def _reached_by(key: Key, own: _Wanted) -> _Wanted:
 
 @asynccontextmanager
 async def _opened(
-    own: _Wanted, ring: KeyRing | None, runs_dir: Path, *, publishes: bool, **options: Any
+    own: _Wanted,
+    ring: KeyRing | None,
+    runs_dir: Path,
+    *,
+    publishes: bool,
+    data_dir: Path | str | None,
+    bounds: NoteBounds,
+    **options: Any,
 ) -> AsyncIterator[tuple[KeyRing | None, Mapping[_Wanted, LiveRun]]]:
-    """Open every run that a key reaches or, without keys, the one that the command line names."""
-    lives = dict[_Wanted, LiveRun]()
+    """Open every run that a key reaches or, without keys, the one that the command line names; none is created before
+    all are found ready."""
+    lives, ready = dict[_Wanted, LiveRun](), dict[_Wanted, ReadyToServe]()
+    for wanted in dict.fromkeys(_reached_by(key, own) for key in ring.keys) if ring else [own]:
+        parent, at, name = wanted
+        run = find_run(runs_dir, parent)
+        more: dict[str, Any] = {"require": partial(require_publishing, run)} if publishes else {}
+        found = ready_to_serve(run, at, name=name, layout=bounds.layout, runs_dir=runs_dir, data_dir=data_dir, **more)
+        if found.run in [other.run for other in ready.values()]:
+            raise UsageError(
+                f"{found.run.id} would serve {parent} at {at} to one key and something else to another: give one of "
+                "them another `served_run`."
+            )
+        ready[wanted] = found
     async with AsyncExitStack() as stack:
-        for wanted in dict.fromkeys(_reached_by(key, own) for key in ring.keys) if ring else [own]:
-            parent, at, name = wanted
-            run = find_run(runs_dir, parent)
-            more = {**options, "require": partial(require_publishing, run)} if publishes else options
-            live = LiveRun.open(run, at, runs_dir=runs_dir, name=name, **more)
+        for wanted, found in ready.items():
+            live = LiveRun.begin(found, bounds=bounds, **options)
             stack.push_async_callback(live.aclose)
             live.frozen(live.marker).warm()
             lives[wanted] = live

@@ -4,10 +4,10 @@ Rules
     - A session keeps the marker that it began at, and its side of the coin. A turn keeps the note that it got first,
       even if that was none: later turns of the conversation have it in their prompt, and the provider in its cache.
     - A conversation is found by its session's name or an inference of it, or else by a reply: the id of the reply that
-      it continues, or an earlier turn with everything before it and the first reply to it. Many conversations begin
-      with the same turn; each is separate, with its own coin and notes. A turn whose reply was not read (a client hung
-      up, a process was killed) leads to its conversation if only one waits there. Everything belongs to a key: no
-      client reaches another's conversation.
+      it continues or, unless a client named it, an earlier turn with everything before it and the first reply to it.
+      Many conversations begin with the same turn; each is separate, with its own coin and notes. A turn whose reply was
+      not read (a client hung up, a process was killed) leads to its conversation if only one waits there. Everything
+      belongs to a key: no client reaches another's conversation.
     - If two are the same to the letter up to a reply, nothing tells which continues: the newest that has not continued
       is taken, since most that are older never will. What a client rewrote is a new conversation from the first reply
       that no client was given, and keeps its bytes before that.
@@ -30,6 +30,8 @@ from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, ServedLayout, Treatment
 
+INFERENCE = "inf-"
+"""How the names of inferences begin."""
 MOST = 24_576
 """The least number of conversation names to keep; at most twice as many are kept."""
 _LATEST = 2_048
@@ -149,6 +151,11 @@ class Sessions:
         with self._mutex:
             return self._conversation(key, session, marker)
 
+    def known(self, key: str, session: str) -> Conversation | None:
+        """Return the conversation of a session, None if it has none yet."""
+        with self._mutex:
+            return self._found.use(_name("session", key, session))
+
     def inference(self, key: str, name: str) -> InferenceOpened | None:
         """Return one of the latest inferences, with the text of its latest turn as it was given to `opened`."""
         with self._mutex:
@@ -242,6 +249,8 @@ class Sessions:
         return known.session
 
     def _add(self, name: bytes, known: Conversation) -> None:
+        if is_named(known.session):  # its client says so each time, and another's may have the same text
+            return
         others = (each for each in self._after.use(name) or () if each is not known)
         self._after.keep(name, (*others, known)[-_MOST_SAME:])
 
@@ -255,6 +264,11 @@ class Sessions:
         known, turn = self._conversation(opened.key, opened.session, opened.marker), _short(opened.turn_sha256)
         if (first := known.shows(turn)) and first.treatment == "memory":
             known.show(turn, first._replace(treatment="none"))
+
+
+def is_named(session: str) -> bool:
+    """Return whether a client named a session: else it has the name of its first inference."""
+    return not session.startswith(INFERENCE)
 
 
 def is_retry(headers: Mapping[str, str]) -> bool:

@@ -18,7 +18,7 @@ Rules
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -44,6 +44,7 @@ from mage_es.engine.run.exams import (
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import baseline_of, divide, first_event
+from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.study.baseline import (
     ALSO,
     LEARNED,
@@ -163,6 +164,8 @@ class _Ring(NamedTuple):
     budget_tokens: int
     models: Models | None
     registration: RunRegistered | None
+    benchmark: Callable[[int], Benchmark]
+    """Opens the benchmark with a seed."""
 
     def run(self, method: str, seed: int) -> Run:
         name = f"{self.name}-{method}-s{seed}"
@@ -185,8 +188,7 @@ class _Ring(NamedTuple):
         problem = f"began with what {other.parent} had learned" if other else ""
         if (name, shown) != (method, learned):
             problem = f"is of {name} with {shown} questions to learn from, and not of {method} with {learned}"
-        data = open_benchmark(self.config.benchmark, seed=seed, data_dir=self.data_dir).data_sha256
-        if first_event(reader).data_sha256 != data:
+        if first_event(reader).data_sha256 != self.benchmark(seed).data_sha256:
             problem = "was made with other data"
         if problem:
             raise UsageError(f"{run.path} {problem}: give this ring another --name, or move that run elsewhere.")
@@ -256,8 +258,7 @@ class _Ring(NamedTuple):
         share = int(ANCHOR_SHARE * self.learned)
         anchors = min(config.anchors, share) if share >= LEAST_ANCHORS else 0
         config = msgspec.structs.replace(config, anchors=anchors)
-        benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=self.data_dir)
-        fresh = max(1, self.learned - len(divide(config, benchmark).anchors))
+        fresh = max(1, self.learned - len(divide(config, self.benchmark(config.seed)).anchors))
         iterations = max(1, round(fresh / min(POOL, config.pool)))
         return msgspec.structs.replace(config, iterations=iterations, pool=max(1, fresh // iterations))
 
@@ -296,10 +297,9 @@ async def aring(
     if models is None:
         require_learner(config)
     config = with_own_models(checked(models.named_in(config) if models else config))
-    own = divide(
-        msgspec.structs.replace(config, anchors=0),
-        open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir),
-    )
+    # Only the last one is kept: all runs of a seed follow one another.
+    benchmark = lru_cache(maxsize=1)(lambda seed: open_benchmark(config.benchmark, seed=seed, data_dir=data_dir))
+    own = divide(msgspec.structs.replace(config, anchors=0), benchmark(config.seed))
     learned = min(learn_from or LEARNED, len(own.evolution))
     if learn_from and learn_from > learned:
         raise UsageError(f"There are only {learned} questions to learn from, not {learn_from}: choose fewer.")
@@ -316,6 +316,7 @@ async def aring(
         budget_tokens,
         models,
         registration if register else None,
+        benchmark,
     )
     found: dict[str, dict[int, _Sat]] = {method: {} for method in methods}
     for seed in each_seed:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from mage_es.engine.askings.requests import Requests
 from mage_es.engine.rules.new_memories import CASE
+from mage_es.engine.rules.quarantine import OUT_OF_USE, status_of
 from mage_es.engine.worth.memories import things_of
 from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
@@ -25,12 +26,14 @@ from mage_es.projections.memory import MemoryRow
 
 
 class Descent(NamedTuple):
-    """The ids of what was `derived`; of what was shown `together` with it, with the number of prompts; and how many
-    more items belong to the next generation."""
+    """The ids of what was `derived`; of what was shown `together` with it, with the number of prompts; how many
+    more items belong to the next generation; and how many `answers` were shown the item or what was derived from it, as
+    far as these are in use."""
 
     derived: tuple[str, ...]
     together: Mapping[str, int]
     further: int
+    answers: int
 
 
 def lineage_of(reader: LogReader, state: State, name: str) -> Descent:
@@ -42,7 +45,8 @@ def lineage_of(reader: LogReader, state: State, name: str) -> Descent:
         other: count for other, count in together.most_common() if other not in (name, *derived) and other in things
     }
     further = _derived(log, things, {name, *derived}) - derived
-    return Descent(tuple(each for each in things if each in derived), kept, len(further))
+    in_use = {each for each in (name, *derived) if status_of(state, each) not in OUT_OF_USE}
+    return Descent(tuple(each for each in things if each in derived), kept, len(further), log.answers(in_use))
 
 
 class _Log:
@@ -77,7 +81,7 @@ class _Log:
     def facts(self, names: Collection[str]) -> Iterator[str]:
         """Yield the ids of facts that resulted from prompts that showed one of these, or from briefs with the answer to
         such a prompt."""
-        saw = {key for key, shown in self.shown.items() if not shown.isdisjoint(names)}
+        saw = self._saw(names)
         for record in self.verdicts:
             if _asking_of(record.event) in saw:
                 yield record.fact_id.hex()
@@ -91,6 +95,14 @@ class _Log:
                 is_of = self._has_one(call, {question for k, _, question in saw if k == call.iteration})
             if is_of:
                 yield record.fact_id.hex()
+
+    def answers(self, names: Collection[str]) -> int:
+        """Return how many verdicts are on answers to prompts that showed one of these."""
+        saw = self._saw(names)
+        return sum(_asking_of(record.event) in saw for record in self.verdicts)
+
+    def _saw(self, names: Collection[str]) -> set[tuple[int, str, str]]:
+        return {key for key, shown in self.shown.items() if not shown.isdisjoint(names)}
 
     def _has_one(self, call: v.ModelCalled, questions: Collection[str]) -> bool:
         if not questions:

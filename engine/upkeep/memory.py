@@ -1,7 +1,7 @@
 """The verb `memory`: list what a run has learned, quarantine something, release it, approve or reject a proposal."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -42,16 +42,19 @@ class Together(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CascadeReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a cascade did: the memory's current state; what was `derived` from it and is out of use with it; what was
-    derived and had been `out_before`; what was merely shown `together` with it and stays; and how many items are of the
-    next generation (`further`), which stay too. `was_out`: the memory itself had already been in quarantine."""
+    """What a cascade did or, with `only_look`, would do: the memory's current state; what was `derived` from it and
+    goes out of use with it; what was derived and had been `out_before`; what was merely shown `together` with it and
+    stays; how many items are of the next generation (`further`), which stay too; and how many recorded `answers` were
+    shown any of what goes. `was_out`: the memory itself had already been in quarantine."""
 
     report: MemoryReport
     derived: tuple[MemoryItem, ...]
     out_before: tuple[MemoryItem, ...]
     together: tuple[Together, ...]
     further: int
+    answers: int
     was_out: bool = False
+    only_look: bool = False
 
 
 class MemoryList(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,13 +104,16 @@ def curate_all(run: Run, items: Sequence[tuple[str, str]], *, action: Curation, 
 
 
 @typed
-def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") -> CascadeReceipt:
-    """Quarantine an item and everything in use that was derived from it (upkeep/lineage.py), all or nothing.
+def cascade(
+    run: Run | Path | str, name: str, *, reason: str = "", by: str = "user", only_look: bool = False
+) -> CascadeReceipt:
+    """Quarantine an item and everything in use that was derived from it (upkeep/lineage.py), all or nothing; with
+    `only_look`, change nothing.
 
     Raises what `curate` raises.
     """
     run = as_run(run)
-    with _writing(run, name, "quarantine") as log:
+    with nullcontext() if only_look else _writing(run, name, "quarantine") as log:
         reader, state = _folded(run, "latest", name)
         whole = full_id(name, ids_of(state))
         found = lineage_of(reader, state, whole)
@@ -116,7 +122,9 @@ def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") 
         was_out = status_of(state, whole) == QUARANTINED and bool(in_use)
         items = [(whole, reason)] if not was_out else []
         items += [(each, f"derived from {whole}: {reason}") for each in in_use]
-        log.append(decided(run, reader, state, items, action="quarantine", by=by))
+        drafts = decided(run, reader, state, items, action="quarantine", by=by)
+        if log:
+            log.append(drafts)
     after = {item.memory_id: item for item in items_of(_folded(run, "latest")[1])}
     return CascadeReceipt(
         report=memory(run, whole, at="latest"),
@@ -124,7 +132,9 @@ def cascade(run: Run | Path | str, name: str, *, reason: str, by: str = "user") 
         out_before=tuple(after[each] for each in found.derived if each not in in_use),
         together=tuple(Together(item=after[each], prompts=count) for each, count in found.together.items()),
         further=found.further,
+        answers=found.answers,
         was_out=was_out,
+        only_look=only_look,
     )
 
 

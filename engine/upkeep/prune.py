@@ -84,6 +84,8 @@ class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
 
     def in_words(self) -> str:
         """Return all but the table of what was taken out."""
+        if not (self.looked_at or self.too_few or self.released):
+            return f"Nothing is proved harmful in {self.run_id}: no prompt showed a memory that is in use."
         more = " more" if self.looked_at else ""
         were = "was" if self.too_few == 1 else "were"
         left = f"{self.too_few}{more} {were} left alone: too few answers on record"

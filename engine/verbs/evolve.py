@@ -19,7 +19,7 @@ from mage_es.engine.run.asking_price import AskingPrice, price_on
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.exam_plan import registered_in
-from mage_es.engine.run.inheriting import learning_of, read_parent
+from mage_es.engine.run.inheriting import learning_of, read_parent, require_closed
 from mage_es.engine.run.notices import columns_told, continuation, cutoffs, left_out, lone_types
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
@@ -91,11 +91,17 @@ evolve = blocking(aevolve)
 
 
 @typed
-def evolve_price(config: Config, *, from_run: Run | Path | str, prices: Prices | None = None) -> AskingPrice | None:
+def evolve_price(
+    config: Config, *, from_run: Run | Path | str, at: str = "latest", prices: Prices | None = None
+) -> AskingPrice | None:
     """Return what `evolve` from another run costs, judging by that run, or by the one that it serves; None if that has
-    not closed an iteration of its own. No model is called. Raises `UsageError` for a run without events."""
-    reader = LogReader(as_run(from_run).log_path)
+    not closed an iteration of its own. No model is called. Raises `UsageError` for a run that cannot be continued, or
+    has no such marker."""
+    run = as_run(from_run)
+    reader = LogReader(run.log_path)
     first_event(reader)
+    require_closed(run.id, reader)
+    reader.resolve(at)
     return price_on(learning_of(reader), config, prices or Prices())  # publishing asks anchors only
 
 

@@ -240,8 +240,5 @@ def _never_asked(reader: LogReader, question_id: str) -> str:
             f"`mage-es show {question_id} {begun.parent}`."
         )
     asked = {plan.question_id for plan in reader.of(v.QuestionPlanned)}
-    hint = nearest(question_id, sorted(asked))
-    if len(asked) >= 20 and not hint.startswith(" Did you mean"):
-        hint = ""
-    example = f" An example of one that was: {min(asked)}." if asked and not hint else hint
-    return f"The question {question_id!r} was not asked in {reader.run}.{example} Name another run after the question."
+    near = nearest(question_id, sorted(asked), rest=f"`mage-es view {reader.run}` lists those that it asked.")
+    return f"The question {question_id!r} was not asked in {reader.run}.{near} Name another run after the question."

@@ -15,7 +15,7 @@ def test_without_a_yes_nothing_is_asked_and_the_other_numbers_are_printed(mage: 
     done = mage("effect", "first", "--top", "3")
     assert done.code == 0 and "calls of builtin/analogist, " in done.err, "and of no judge"
     assert "association, not effect" in done.out and "never tossed" in done.out and " asked" in done.out
-    assert "Nothing was asked again. --yes asks at the price above" in done.out
+    assert "Nothing was asked again: --yes asks, and so does a limit" in done.out
     assert not (runs_dir / "first" / "effects").exists()
 
 
@@ -114,3 +114,10 @@ def test_of_episodes_no_verb_claims_what_no_prompt_can_show_and_none_advises_it(
         assert done.code == 2 and "are episodes, which retrieve memories at every step" in done.err
     done = mage("bisect", "w", "--metric", "anchors")
     assert done.code == 0 and "1 answer won or lost" in done.out and "--question" not in done.err
+
+
+def test_without_a_prompt_that_showed_a_memory_nothing_is_counted_as_left_alone(mage: Command, runs_dir: Path) -> None:
+    assert mage("fork", "first", "--at", "start", "--run-id", "forked").code == 0
+    looked = mage("memory", "prune", "forked", "--dry-run")
+    told = "Nothing is proved harmful in forked: no prompt showed a memory that is in use."
+    assert looked.out.strip() == told and "runs show forked" in looked.err

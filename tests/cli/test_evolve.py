@@ -332,3 +332,26 @@ def test_what_the_guard_takes_back_is_said_when_it_does(mage: Command) -> None:
     verdicts = {row["iteration"]: row["guard"] for row in json.loads(told.out)["rows"] if row["iteration"] >= 0}
     taken_back = [k for k, verdict in verdicts.items() if verdict.endswith("rollback")]
     assert taken_back and [int(k) for k in re.findall(r"iter-(\d): rolled back", told.err)] == taken_back
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        (("--at", "iter-9"), 2, "has no marker iter-9"),
+        (("--tasks", "nowhere.jsonl"), 4, "There is no file nowhere.jsonl"),
+        (("--execution", "builtin/nobody"), 2, "There is no model 'builtin/nobody'"),
+    ],
+)
+def test_what_cannot_go_on_is_refused_before_a_price_is_printed(
+    mage: Command, runs_dir: Path, words: tuple[str, ...], code: int, why: str
+) -> None:
+    refused = mage("evolve", "--from", "first", *words)
+    assert refused.code == code and refused.err.startswith("mage-es: ") and why in refused.err
+    assert [run.name for run in runs_dir.iterdir()] == ["first"]
+
+
+def test_the_price_of_going_on_is_that_of_the_models_that_will_be_asked(mage: Command, runs_dir: Path) -> None:
+    told = mage("evolve", "--from", "first", "--execution", "openai/another")
+    assert told.code == 2 and "calls of builtin/reference and openai/another, " in told.err
+    assert "dollars unknown, as a price is missing (--prices FILE gives it)" in told.err
+    assert "Proceed without a known price with --yes, or within a limit: --max-calls" in told.err

@@ -163,6 +163,15 @@ def test_what_is_known_is_listed_unless_that_would_fill_the_screen(count: int, t
     assert listed.count("run-") <= 24
 
 
+def test_of_thousands_the_nearest_few_are_named_and_what_lists_the_others() -> None:
+    known = [f"wordmath-{split}-{number}" for split in ("evolution", "test") for number in range(2000)]
+    rest = "`mage-es view r1` lists those that it asked."
+    assert errors.nearest("wordmath-test-2345", known, rest=rest).endswith(f"? {rest}")
+    told = errors.nearest("xyz-test", known, rest=rest)
+    assert told.startswith(" Nearest: wordmath-test-") and told.count("wordmath-") == 3 and told.endswith(f". {rest}")
+    assert errors.nearest("b", ["c"], rest=rest) == " Known: c."
+
+
 @pytest.mark.parametrize(
     ("typed", "known", "meant"),
     [

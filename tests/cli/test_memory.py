@@ -220,12 +220,37 @@ def test_what_is_visible_stays_as_it_is() -> None:
     assert visible("a\rb\u00a0c\ue000") == "a<U+000D>b<U+00A0>c<U+E000>"
 
 
+def test_what_a_cascade_would_take_out_is_listed_beforehand_and_nothing_changes(mage: Command, runs_dir: Path) -> None:
+    name = json.loads(mage("effect", "first", "--top", "1", "--json").out)["rows"][0]["name"]
+    before = {path: path.read_bytes() for path in (runs_dir / "first").rglob("*") if path.is_file()}
+    done = mage("memory", "quarantine", name[:12], "--cascade", "--dry-run")
+    looked = json.loads(mage("memory", "quarantine", name[:12], "--cascade", "--dry-run", "--json").out)
+    assert done.out.startswith(f"Would quarantine {name[:12]} in the run first, and ")
+    assert f"{looked['answers']} recorded answers saw any of it." in done.out and "release" not in done.out
+    assert f"what-if first --without {name[:12]}" in done.err and "--cascade --reason" in done.err
+    assert {path: path.read_bytes() for path in (runs_dir / "first").rglob("*") if path.is_file()} == before
+    whole = json.loads(mage("memory", "quarantine", name, "--cascade", "--reason", "wrong", "--json").out)
+    ids = [[item["memory_id"] for item in found["derived"]] for found in (looked, whole)]
+    assert ids[0] == ids[1] and looked["answers"] == whole["answers"] > 0
+    again = mage("memory", "quarantine", name, "--cascade", "--dry-run")
+    assert again.code == 2 and "in quarantine already" in again.err and not again.out
+
+
+@pytest.mark.parametrize(("words", "why"), [(("--dry-run",), "add --cascade"), ((), "add --reason WORDS")])
+def test_a_quarantine_without_a_reason_or_a_look_at_no_cascade_is_refused(
+    mage: Command, runs_dir: Path, words: tuple[str, ...], why: str
+) -> None:
+    refused = mage("memory", "quarantine", listed(mage)[0]["memory_id"], *words)
+    assert refused.code == 2 and why in refused.err and not refused.out
+
+
 def test_a_cascade_says_what_went_with_the_memory_and_what_stays(mage: Command, runs_dir: Path) -> None:
     name = listed(mage)[0]["memory_id"]
     outcome = mage("memory", "quarantine", name[:12], "--cascade", "--reason", "its source was wrong", "--json")
     receipt = json.loads(outcome.out)
     assert outcome.code == 0 and receipt["report"]["item"]["status"] == "quarantined"
-    assert receipt.keys() == {"report", "derived", "out_before", "together", "further", "was_out"}
+    beside = {"together", "further", "answers", "was_out", "only_look"}
+    assert receipt.keys() == {"report", "derived", "out_before"} | beside
     out = {name, *(item["memory_id"] for item in receipt["derived"])}
     assert {item["memory_id"] for item in listed(mage, "--status", "quarantined")} == out
     other = next(item["memory_id"] for item in listed(mage, "--status", "active"))

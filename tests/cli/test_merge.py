@@ -34,7 +34,7 @@ def test_what_a_merged_run_has_no_record_of_is_said_and_nothing_is_asked_without
     before = sorted(runs_dir.iterdir())
     for words, said in (
         (("evolve", "--from", "both"), "What this takes is not known, as both has closed no iteration of its own"),
-        (("evolve", "--from", "both"), "Nothing was asked. Proceed at this price with --yes"),
+        (("evolve", "--from", "both"), "Nothing was asked. Proceed without a known price with --yes"),
         (("bisect", "both", "--metric", "anchors"), "both has closed nothing but iter-1"),
         (("bisect", "both", "--metric", "anchors"), "`mage-es evolve --from both` continues it"),
     ):
@@ -42,7 +42,7 @@ def test_what_a_merged_run_has_no_record_of_is_said_and_nothing_is_asked_without
         assert (ended.code, said in ended.err) == (2, True), ended.err
     priced = mage("upgrade", "both", *OTHER, "--questions", "4")
     assert f"About {2 * (anchors + 4)} calls of builtin/copier: 0 recorded questions" in priced.err
-    assert "tokens unknown, none like it is on record" in priced.err
+    assert "tokens unknown, as no call like these is on record; dollars unknown as well" in priced.err
     assert sorted(runs_dir.iterdir()) == before
     empty = mage("effect", "both", "--yes")
     assert empty.code == 0 and "nothing to measure" in empty.out and "model" not in empty.err

@@ -137,6 +137,18 @@ def test_an_exam_is_the_whole_of_its_own_work() -> None:
     assert describe(exam, None).startswith("exam 0/100")
 
 
+@pytest.mark.parametrize("phase", ["asked again", "judged again"])
+def test_what_is_asked_again_beside_a_run_is_named_has_a_line_and_says_how_long_it_takes(
+    capsys: pytest.CaptureFixture[str], phase: str
+) -> None:
+    estimate, begun = TimeLeft(), replaced(iteration=-1, iterations=0, phase=phase, done=0, level=None)
+    assert estimate.seconds_left(begun, now=0.0) is None
+    assert estimate.seconds_left(msgspec.structs.replace(begun, done=25), now=75.0) == pytest.approx(225.0)
+    with ProgressDisplay() as display:
+        display.observe(msgspec.structs.replace(begun, done=100))
+    assert capsys.readouterr().err.startswith(f"{phase} 100/100, calls ")
+
+
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (7500, "2 h 5 min")])
 def test_durations_read_like_durations(seconds: float, words: str) -> None:
     assert duration(seconds) == words

@@ -11,7 +11,8 @@ JUDGE = ("--judge", "truth/judge")
 def test_without_a_yes_the_price_is_printed_and_nothing_is_asked(mage: Command, runs_dir: Path) -> None:
     done = mage("rejudge", "first", *JUDGE)
     assert done.code == 2 and "Judging " in done.err and "calls of truth/judge" in done.err
-    assert "by the length of the prompts; " in done.err and "Nothing was asked. Proceed at this price" in done.err
+    assert "by the length of the prompts; dollars unknown, as a price is missing (--prices FILE" in done.err
+    assert "Nothing was asked. Proceed without a known price" in done.err
     assert not (runs_dir / "first" / "effects").exists()
 
 
@@ -24,6 +25,7 @@ def test_with_a_yes_it_asks_once_and_says_how_far_both_agree(mage: Command, runs
     done = mage("rejudge", "first", *JUDGE, "--yes")
     assert done.code == 0 and "Answers of first to its questions, judged anew by truth/judge" in done.out
     assert "Both agree on " in done.out and "Cohen's kappa " in done.out and "calls were made" in done.out
+    assert "judged again " in done.err and "exam" not in done.err
     assert "Where they differ" in done.out and "mage-es show wordmath-" in done.err
     again = mage("rejudge", "first", *JUDGE, "--json")
     assert again.code == 0 and "Every opinion that is needed is on record: no model is called." in again.err
@@ -41,4 +43,4 @@ def test_who_judges_has_to_be_said_and_a_benchmark_has_no_other_scorer(mage: Com
         ((*JUDGE, "--exam", "7"), "no complete exam 7: none is complete"),
     ):
         refused = mage("rejudge", "first", *words)
-        assert refused.code == 2 and why in refused.err
+        assert refused.code == 2 and why in refused.err and refused.err.startswith("mage-es: "), refused.err

@@ -65,7 +65,7 @@ def effect(
     parts = pooled if report.pooled else []
     notes = _notes(report)
     if report.left.calls and not pays:
-        notes.append("Nothing was asked again. --yes asks at the price above; --max-usd or --max-calls sets a limit.")
+        notes.append("Nothing was asked again: --yes asks, and so does a limit, --max-usd or --max-calls.")
     out.report(report, table(f"What memories of {found.id} are worth, in points", report.rows), *parts, *notes)
     first = report.rows[0]
     ahead = (

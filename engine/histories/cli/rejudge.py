@@ -59,12 +59,12 @@ def rejudge(
     if model:
         price = rejudge_price(found, judge=model, exam=exam, data_dir=settings.data_dir, prices=settings.prices())
         pay(price, judging(price), out, settings, yes=yes, tier="judge")
-    else:
-        out.say("Computed from the record: no model is called.")
     with repeatable(out, settings) as runtime:
         report = judge_anew(
             found, judge=model, scorer=scorer or None, exam=exam, data_dir=settings.data_dir, runtime=runtime
         )
+    if not model:
+        out.say("Computed from the record: no model is called.")
     out.report(report, table(report), _agreed(report), *_differing(report))
     where = ("--exam", str(int(report.exam.partition("-")[0]))) if report.exam else ()
     name = next((each.question_id for each in report.answers if each.now != each.right), report.answers[0].question_id)

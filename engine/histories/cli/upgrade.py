@@ -76,7 +76,7 @@ def upgrade(
         require_prices(settings.limits, settings.prices(), {"execution": execution})
     out.say(priced(price))
     if price.calls > price.made:
-        require_agreement(settings, yes=yes)
+        require_agreement(settings, price, yes=yes)
     with repeatable(out, settings) as runtime:
         config = _config(settings, begun)
         report = take(found, **what, at=at, config=config, data_dir=settings.data_dir, runtime=runtime)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -89,7 +90,7 @@ def _ahead(report: WhatIfReport, settings: Settings) -> list[str]:
 def _of_answers(report: WhatIfReport, found: WhatIfAnswers) -> list[TextTable | str]:
     from mage_es.engine.worth.effect import too_few
 
-    what = f"always {report.arm}" if report.arm else f"without {', '.join(each[:ID_DIGITS] for each in report.without)}"
+    what = f"always {report.arm}" if report.arm else f"without {_named([each[:ID_DIGITS] for each in report.without])}"
     rows = [("as recorded", str(found.answers), f"{100 * found.right / found.answers:.1f} %", "", "")]
     if found.share is not None and found.points is not None:
         few = too_few(found.again) if found.again else ""
@@ -215,8 +216,8 @@ def _of_gate(report: WhatIfReport, found: WhatIfGate) -> list[TextTable | str]:
     ]
 
 
-def _named(types: tuple[str, ...]) -> str:
-    if not types:
+def _named(names: Sequence[str]) -> str:
+    if not names:
         return "-"
-    shown = ", ".join(types[:_SHOWN])
-    return shown if len(types) <= _SHOWN else f"{shown} and {len(types) - _SHOWN} more"
+    shown = ", ".join(names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"

@@ -31,6 +31,7 @@ LIST_EXAMPLES = examples(
 SHOW_EXAMPLES = examples("mage-es memory show 5c0f0e8a", "mage-es memory show 5c0f0e8a RUN --at iter-3")
 QUARANTINE_EXAMPLES = examples(
     'mage-es memory quarantine 5c0f0e8a --reason "it adds where it should subtract"',
+    "mage-es memory quarantine 5c0f0e8a --cascade --dry-run",
     'mage-es memory quarantine 5c0f0e8a --cascade --reason "its source was wrong"',
 )
 RELEASE_EXAMPLES = examples('mage-es memory release 5c0f0e8a --reason "it was right after all"')
@@ -144,19 +145,28 @@ def quarantine(
     *,
     settings: Settings,
     out: Output,
-    reason: Reason,
+    reason: Annotated[
+        str | None,
+        typer.Option("--reason", metavar="WORDS", help="The reason, recorded in the run's log. Needed to take out."),
+    ] = None,
     is_cascade: Annotated[
         bool, typer.Option("--cascade", help="Also what was derived from it; what was only shown with it is listed.")
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --cascade: only show what would go.")] = False,
 ) -> None:
     """Take a memory out of use; it stays stored and can be released.
 
     From now on no prompt quotes it, in exams of the latest state either. With `--cascade` what a model wrote from it,
-    or from answers to prompts that showed it, goes out of use by the same commit.
+    or from answers to prompts that showed it, goes out of use by the same commit; `--dry-run` lists it beforehand.
     """
+    if dry_run and not is_cascade:
+        raise UsageError("--dry-run shows what --cascade would take out: add --cascade.")
+    if reason is None and not dry_run:
+        raise UsageError("The log records why: add --reason WORDS.")
     if is_cascade:
-        _cascade(memory, run=run, reason=reason, settings=settings, out=out)
+        _cascade(memory, run=run, reason=reason or "", only_look=dry_run, settings=settings, out=out)
         return
+    assert reason is not None
     _curate(memory, "quarantine", run=run, reason=reason, settings=settings, out=out)
 
 
@@ -196,11 +206,11 @@ def _curate(memory: str, action: Curation, *, run: str | None, reason: str, sett
     _tell(report, settings, out, done=done)
 
 
-def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, out: Output) -> None:
+def _cascade(memory: str, *, run: str | None, reason: str, only_look: bool, settings: Settings, out: Output) -> None:
     from mage_es.engine.upkeep.memory import cascade
 
     found = settings.find_run(run)
-    receipt = cascade(found, memory, reason=reason, by=settings.by)
+    receipt = cascade(found, memory, reason=reason, by=settings.by, only_look=only_look)
     name = receipt.report.item.memory_id[:ID_DIGITS]
     rows = [
         (each.item.memory_id[:ID_DIGITS], str(each.prompts), each.item.kind, each.item.text)
@@ -208,19 +218,29 @@ def _cascade(memory: str, *, run: str | None, reason: str, settings: Settings, o
     ]
     title = f"Merely shown together with {name}, still in use unless taken out before"
     lists = [
-        _table(f"Derived from {name}, out of use with it", receipt.derived),
+        _table(f"Derived from {name}, {'to go' if only_look else 'out of use'} with it", receipt.derived),
         _table(f"Derived from {name}, out of use before", receipt.out_before),
         TextTable(title, ("id", "prompts", "kind", "text"), rows),
     ]
     derived = f"{len(receipt.derived)} derived from it"
-    done = f"Quarantined {name} in the run {found.id}, and {derived}."
+    saw = f"{counted(receipt.answers, 'recorded answer')} saw any of it"
+    verb = "Would quarantine" if only_look else "Quarantined"
+    done = f"{verb} {name} in the run {found.id}, and {derived}. {saw}."
     if receipt.was_out:
-        done = f"Quarantined {derived} in the run {found.id}; {name} was in quarantine already."
+        done = f"{verb} {derived} in the run {found.id}; {name} was in quarantine already. {saw}."
     stay = (
         [f"{receipt.further} more result from answers that saw what was derived: they stay."] if receipt.further else []
     )
     alone = ["Each comes back by a `mage-es memory release` of its own."] if receipt.derived else []
-    out.report(receipt, done, *(each for each in lists if each.rows), *stay, *alone)
+    out.report(receipt, done, *(each for each in lists if each.rows), *stay, *([] if only_look else alone))
+    if only_look:
+        gone = [each.memory_id for each in (*([] if receipt.was_out else [receipt.report.item]), *receipt.derived)]
+        without = [word for each in gone for word in ("--without", each[:ID_DIGITS])]
+        out.next(
+            settings.again("what-if", found.id, *without, names=("runs_dir",)),
+            settings.again("memory", "quarantine", name, found.id, "--cascade", "--reason", "..."),
+        )
+        return
     out.next(
         settings.again("memory", "release", name, found.id, "--reason", "..."),
         settings.again("memory", "list", found.id, "--status", "quarantined"),

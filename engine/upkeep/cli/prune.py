@@ -37,7 +37,8 @@ def prune(
     table = [_table(report)] if report.pruned else []
     out.report(report, *table, report.in_words())
     if not report.pruned:
-        out.next(settings.again("effect", report.run_id))
+        ahead = ("effect",) if report.looked_at or report.too_few else ("runs", "show")
+        out.next(settings.again(*ahead, report.run_id))
     elif dry_run:
         out.next(settings.again("memory", "prune", report.run_id))
     else:

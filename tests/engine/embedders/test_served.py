@@ -234,5 +234,8 @@ def test_a_count_of_tokens_that_no_ledger_can_add_up_is_malformed(tokens: object
     def respond(said: Said) -> Reply:
         return Reply(200, embedding(said.body["input"]).body | {"usage": {"prompt_tokens": tokens, "total_tokens": 1}})
 
-    with hostile(respond) as url, pytest.raises(ModelFault, match="is not a count of embedded tokens"):
+    with (
+        hostile(respond) as url,
+        pytest.raises(ModelFault, match="field usage of the reply is not a count of tokens"),
+    ):
         EmbeddingsEndpoint(parse_spec(f"openai/m?base_url={url}/v1")).embed(["a"])

@@ -19,7 +19,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.run.world import state_of
-from mage_es.engine.serving.opening import open_served
+from mage_es.engine.serving.opening import ready_to_serve
 from mage_es.engine.study.baseline import baseline
 from mage_es.engine.upkeep.memory import curate, memories, memory
 from mage_es.engine.verbs.evolve import evolve
@@ -156,7 +156,7 @@ def test_it_is_examined_and_served(merged: Run, tmp_path: Path) -> None:
     assert report.total == 12, "the held-out questions of both"
     assert {hit for plan in exam_plans(run) for hit in shown(plan)} <= ids(run)
     assert any(shown(plan) for plan in exam_plans(run)), "nothing was left out in the exam"
-    served = open_served(run)
+    served = ready_to_serve(run).open()
     served.log.close()
     assert len(served.state.memory) == len(ids(run)) and verify(served.run).ok
 

@@ -24,7 +24,7 @@ from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.engine.serving.opening import open_served
+from mage_es.engine.serving.opening import ready_to_serve
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
@@ -301,7 +301,7 @@ def test_the_price_is_known_before_a_call_is_made_and_is_what_it_takes(old: Run,
     assert price.calls == 2 * (8 + 6 + 12) and price.usd == price.input_tokens + 2 * price.output_tokens > 0
     assert price.minutes is None and f"About {price.calls} calls of openai/m" in priced(price)
     unknown = upgrade_price(old, execution="openai/m", sample=8, prices=Prices([]))
-    assert unknown.usd is None and "dollars unknown, no price is on record" in priced(unknown)
+    assert unknown.usd is None and "dollars unknown, as a price is missing" in priced(unknown)
     run, _, learner = upgraded
     done = upgrade_price(run, execution=learner.name, sample=8)
     assert len(learner.asked) == done.made == price.calls and "no model is called" in priced(done)
@@ -315,7 +315,7 @@ def test_what_is_no_model_and_no_sample_is_refused_by_its_value(old: Run) -> Non
 
 
 def test_what_a_served_run_costs_to_upgrade_is_judged_by_the_run_that_it_serves(old: Run) -> None:
-    opened = open_served(old)
+    opened = ready_to_serve(old).open()
     opened.log.close()
     prices = [upgrade_price(each, execution="openai/m", sample=8, questions=12) for each in (old, opened.run)]
     said = [(each.questions, each.calls, each.input_tokens, each.output_tokens) for each in prices]

@@ -1,5 +1,6 @@
 """Whether what was learned is served: unless the bare prompt beats it on the anchors, which are answered both ways."""
 
+from itertools import chain
 from math import comb
 
 import msgspec
@@ -9,13 +10,14 @@ from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import PAPER, Config
 from mage_es.engine.rules.benefit import LOOK, Pair, decide_benefit, differ, is_settled, outdated, questions_to_ask_more
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.rules.snapshot import is_decided, take_snapshot
-from mage_es.events.vocabulary import BenefitDecided, IterationClosed, IterationPlanned, Purpose
+from mage_es.engine.rules.snapshot import is_decided, looks, take_snapshot
+from mage_es.events.vocabulary import BenefitDecided, IterationClosed, IterationPlanned, Purpose, QuestionPlanned
 from mage_es.projections.benefit import Benefit
 from mage_es.projections.fold import State
 from tests.engine.rules.test_curriculum import judged
 from tests.engine.rules.test_drift import FIRST as FIRST_RULE
 from tests.engine.rules.test_drift import OTHER, appended, stream
+from tests.kit.plain_events import plain
 
 WON, LOST = Pair(learned=True, bare=False), Pair(learned=False, bare=True)
 BOTH, NEITHER = Pair(learned=True, bare=True), Pair(learned=False, bare=False)
@@ -144,14 +146,17 @@ def test_without_anchors_or_with_the_gate_off_what_was_learned_is_served() -> No
     assert PAPER["gate"] == "off"
 
 
-def test_in_the_last_iteration_every_anchor_is_asked() -> None:
-    state, asked = State(), ["q3", "q4", "q5"]
+def test_in_the_last_iteration_every_anchor_is_asked_and_all_at_once() -> None:
+    state, names = State(), [f"q{place}" for place in range(9)]
     answered(state, -1, 2)
     decided(setting(), state, -1)
-    for k, is_enough in ((7, True), (8, False)):
+    for k, gate, parts in ((7, "paired", 3), (8, "paired", 1), (8, "off", 3)):
+        for name in names:
+            state.apply(plain(QuestionPlanned, iteration=k, purpose="anchor", question_id=name))
+        found = looks(setting(gate=gate), state, k)
+        assert len(found) == parts and sorted(chain(*found)) == names
         answered(state, k, 9)
-        assert is_decided(setting(), state, k, asked) == is_enough
-    assert is_decided(setting(gate="off"), state, 8, asked)
+        assert is_decided(setting(gate=gate), state, k, found[0])
 
 
 FIRST = tuple(f"f{place}" for place in range(20))

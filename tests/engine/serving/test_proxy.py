@@ -7,7 +7,8 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -91,8 +92,47 @@ def test_what_is_no_chat_passes_through_untouched(client: httpx2.Client, server:
     client.request("DELETE", "/v1/files/f", content=b"why")
     assert (server.asked[-1].method, server.asked[-1].body) == ("DELETE", b"why")
     packed = gzip.compress(json.dumps(CHAT).encode())
-    reply = client.post("/v1/chat/completions", content=packed, headers={"content-encoding": "gzip"})
-    assert server.asked[-1].body == packed and reply.headers["x-mage-memories"] == "none"
+    for body, encoding in ((packed, "zstd"), (packed[:-9], "gzip"), (gzip.compress(b"1" * 100_001), "gzip")):
+        reply = client.post("/v1/chat/completions", content=body, headers={"content-encoding": encoding})
+        assert server.asked[-1].body == body and server.asked[-1].header("content-encoding") == encoding
+        assert reply.headers["x-mage-memories"] == "none"
+
+
+@pytest.mark.parametrize(("encoding", "packed"), [("gzip", gzip.compress), ("Deflate", zlib.compress)])
+def test_a_packed_request_is_unpacked_and_gets_memories(
+    client: httpx2.Client, server: Upstream, live: LiveRun, encoding: str, packed: Callable[[bytes], bytes]
+) -> None:
+    asked = {"model": "m", "messages": [{"role": "user", "content": known_question(live)}]}
+    headers = {"content-encoding": encoding, "x-session-id": encoding}
+    reply = client.post("/v1/chat/completions", content=packed(json.dumps(asked).encode()), headers=headers)
+    assert "content-encoding" not in {name.lower() for name, _ in server.asked[-1].headers}
+    assert json.loads(server.asked[-1].body) != asked and "," in reply.headers["x-mage-memories"]
+
+
+def test_tokens_are_counted_of_a_request_as_it_will_be_sent(
+    client: httpx2.Client, server: Upstream, live: LiveRun
+) -> None:
+    events = LogReader(live.run.log_path).head.seq
+    own = {"model": "m", "metadata": {"user_id": "who counts"}}
+    first = {**own, "messages": [{"role": "user", "content": known_question(live)}]}
+    counted, sent = "/v1/messages/count_tokens", {**first, "max_tokens": 9}
+
+    def asked(path: str, body: object, **headers: str) -> tuple[list[object], str]:
+        reply = client.post(path, json=body, headers=headers)
+        return json.loads(server.asked[-1].body)["messages"], reply.headers["x-mage-memories"]
+
+    before = asked(counted, first)
+    assert before[0] != first["messages"] and "," in before[1] and before == asked(counted, first)
+    assert LogReader(live.run.log_path).head.seq == events, "nothing is recorded"
+    assert asked("/v1/messages", sent) == before
+    later = [{"role": "assistant", "content": "It is 7."}, {"role": "user", "content": "Are you sure?"}]
+    noted, told = asked(counted, {**own, "messages": [*first["messages"], *later]})
+    assert noted[: len(before[0])] == before[0] and told.startswith(before[1])
+    assert asked(counted, first, **{"x-mage-memory": "off"}) == (first["messages"], "none")
+    refused = client.post(counted, json=first, headers={"x-mage-task-type": "bad"})
+    assert refused.status_code == 400 and refused.json()["error"]["type"] == "invalid_request_error"
+    client.post(counted, content=b"not json")
+    assert server.asked[-1].body == b"not json"
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions/", "/v1//chat/completions", "/v1/chat/completions//"])

@@ -203,6 +203,25 @@ def test_a_trust_that_nothing_would_read_is_refused_before_anything_is_served(
         serve(str(parent.path), Serving(upstream="http://127.0.0.1:1", port=0, **given))
 
 
+def test_of_several_runs_none_is_created_if_one_is_refused(tmp_path: Path) -> None:
+    config = Config(benchmark="wordmath", iterations=1, pool=12, held_out=10, anchors=4)
+    for name, each in (("good", config), ("bare", replace(config, anchors=0, guard="off", gate="off"))):
+        evolve(each, runs_dir=tmp_path, run_id=name)
+    keys, before = tmp_path / "keys.toml", {"good", "bare", "keys.toml"}
+
+    def refused(more: str, told: str) -> None:
+        keys.write_text(KEYS.replace("upstream_key_env = ", f'run = "good"\n{more}\n#'))
+        settings = Serving(upstream="http://u", port=0, keys=str(keys), publish_every=5.0)
+        with pytest.raises(UsageError, match=told):
+            serve(str(tmp_path / "good"), settings, runs_dir=tmp_path, stop=lambda: True)
+        assert {path.name for path in tmp_path.iterdir()} == before
+
+    second = f'[[keys]]\nname = "other"\nsha256 = "{64 * "0"}"\n'
+    refused(f'{second}run = "bare"', "has no anchors")
+    refused(f'{second}run = "good"\nat = "start"', "would serve good at start to one key and something else")
+    refused(f'{second}run = "good"\nserved_run = "a/b"', "a/b")
+
+
 def test_what_is_not_on_record_is_said_at_the_end() -> None:
     assert [_recorded(lost).partition(" on ")[0] for lost in (0, 1, 8)] == [
         "Everything is",

@@ -29,12 +29,14 @@ class Proxy:
         self.shape, self.sessions = shape, Sessions(lambda key, session: int(session[4:]) % 2 == 1)
         self._numbers = count(1)
 
-    def ask(self, items: list[Item], reply: bytes | None, *, is_retry: bool = False, **more: Any) -> str:
+    def ask(
+        self, items: list[Item], reply: bytes | None, *, is_retry: bool = False, named: str = "", **more: Any
+    ) -> str:
         """Take a request and its reply, None for one that breaks off; return the session of the request."""
         name = "input" if self.shape == "responses" else "messages"
         reading = read(self.shape, json.dumps({name: items, **more}).encode())
         inference = f"inf-{next(self._numbers)}"
-        session = self.sessions.session_of("", reading, is_retry=is_retry) or inference
+        session = named or self.sessions.session_of("", reading, is_retry=is_retry) or inference
         self.sessions.opened(opened(inference, session, reading.turns[-1].sha256))
         reader = ReplyReader(self.shape, "text/event-stream" if reply and reply.startswith(b"data") else "")
         reader.feed(reply or b"")
@@ -125,6 +127,17 @@ def test_of_conversations_in_any_order_no_two_that_differ_share_a_session(shape:
         for one, other in combinations(sorted(transcripts_of, key=len), 2):
             assert other[: len(one)] == one
     assert len(of_session) == firsts
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_one_that_names_no_session_joins_none_that_a_client_named(is_whole: bool) -> None:
+    proxy = Proxy("chat")
+    reply, kept = said("chat", "7")
+    first, later = [user("What is 3 + 4?")], [user("What is 3 + 4?"), *kept, user("And 5?")]
+    assert proxy.ask(first, reply if is_whole else None, named="mine-1") == "mine-1"
+    assert proxy.ask(first, None, is_retry=True) == "inf-2"
+    assert proxy.ask(later, reply) == "inf-2"
+    assert proxy.ask(later, reply, named="mine-1") == "mine-1"
 
 
 def test_two_that_begin_alike_part_as_soon_as_their_replies_differ() -> None:

@@ -10,13 +10,14 @@ import msgspec
 import pytest
 
 from mage_es.engine.auditing.verify import verify
-from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.benchmarks.registry import BenchmarkEntry, open_benchmark
 from mage_es.engine.config import Config, parse
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.questions import with_questions
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event
-from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict
 from mage_es.engine.seams.model import MAX_TOKENS, Completion, Request
 from mage_es.engine.seams.plugins import EntryPoint, installed
 from mage_es.engine.study.baseline import baseline, read_baseline, resume_baseline
@@ -442,6 +443,27 @@ class Answering:
     async def complete(self, request: Request) -> Completion:
         self.asked.append(request)
         return Completion(text="Answer: amber", input_tokens=5, output_tokens=2)
+
+
+def test_a_ring_of_finished_runs_opens_its_benchmark_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    opened = list[int]()
+
+    def counted(seed: int, data_dir: Path | None) -> Benchmark:
+        opened.append(seed)
+        return open_benchmark("wordmath", seed=seed)
+
+    monkeypatch.setattr(f"{__name__}.COUNTED", BenchmarkEntry(counted, reopen=reopened), raising=False)
+    monkeypatch.setitem(installed()["mage_es.benchmarks"], "counted", EntryPoint("counted", f"{__name__}:COUNTED", "x"))
+    config = Config(benchmark="counted", seed=7, held_out=5, execution="builtin/analogist")
+    methods = ("zero_shot", "knn", "nearest_label")
+    first = ring(config, methods=methods, runs_dir=tmp_path, learn_from=6, name="r")
+    opened.clear()
+    assert ring(config, methods=methods, runs_dir=tmp_path, learn_from=6, name="r") == first
+    assert opened == [7]
+
+
+def reopened(questions: Sequence[Question], data: str) -> Benchmark:
+    return with_questions(open_benchmark("wordmath", seed=7), questions)
 
 
 @pytest.mark.slow

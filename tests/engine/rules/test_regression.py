@@ -103,6 +103,19 @@ def test_a_number_that_comes_again_is_a_name_even_among_numbers_of_its_size() ->
     assert np.mean([nearest(memory, asked(question)) == desk for question, desk in booked[120:]]) > 0.95
 
 
+def test_where_answers_may_be_calculated_the_cosine_stays_unless_more_is_found_beyond_chance() -> None:
+    draw, plans = np.random.default_rng(7), (("gold", 5), ("silver", 8), ("basic", 20))
+    drawn = zip(draw.choice(SENDERS, 120), draw.integers(1, 9, 120), draw.integers(3, size=120), strict=True)
+    costs = [
+        (f"{who} sends {items} items with the {plans[at][0]} plan.", plans[at][1] + 3 * items)
+        for who, items, at in drawn
+    ]
+    numbers, codes = (placed([(asks, f"{form}{cost}") for asks, cost in costs]) for form in ("", "F"))
+    first, coded, every = (learn_metrics(cases) for cases in (numbers[:40], codes[:40], numbers))
+    assert coded.regressions and every.regressions
+    assert first == FittedMetrics({})
+
+
 def test_cases_are_left_to_the_metric_where_an_answer_follows_from_two_things_together() -> None:
     sizes, colours = enumerate(("big", "flat", "odd")), [*enumerate(("red", "blue", "green", "grey"))]
     both = [

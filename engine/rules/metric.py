@@ -62,7 +62,7 @@ from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import since
 from mage_es.engine.rules.gold import are_labels, are_numbers
 from mage_es.engine.rules.own import normal_form, of_anchors
-from mage_es.engine.rules.regression import Regression, regression_of, words_of
+from mage_es.engine.rules.regression import BUCKETS, Regression, regression_of, words_of
 from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice, computed_of
@@ -271,6 +271,8 @@ def _regressions(
     """Return the regressions that rank the cases of their task types. Each is compared, in folds, with the nearest
     cases that metrics alone find (`held`)."""
     chosen, words = dict[str, Regression](), words_of([case.question for case in cases])
+    if not are_labels([case.answer for case in cases]):
+        words[:, BUCKETS:] = 0.0  # a number that an answer repeats is copied: cases that share it show nothing new
     for name in {case.task_type: None for case in cases if not case.is_old and case.question}:
         # One case of each question: to leave out one of two would leave its answer there.
         own = [*{cases[at].question_id or at: at for at, found in enumerate(known.types) if found == name}.values()]

@@ -8,8 +8,8 @@ Rules
     - Each task type has one regression, of the parts of its answers (`features` in rules/metric.py; each is 1 or 0) on
       the words of its questions in BUCKETS (rules/hashing.py), whatever the run's embedder is. [Hoerl and Kennard 1970]
       Parts that occur in only one case, or in every case, tell nothing and are left out.
-    - A number also counts as it is written (NAMES), if two cases have it: 404 and 409 are about the same amount, but an
-      error code, an account or a shelf is a name.
+    - For labels a number also counts as it is written (NAMES), if two cases have it: 404 and 409 are about the same
+      amount, but an error code, an account or a shelf is a name. Other answers repeat it, and a model copies that.
     - Either all words count alike, or a word counts more the fewer questions have it (inverse document frequency,
       Sparck Jones 1972), because in long texts the rare words decide. Of these two weightings and the penalties in
       PENALTIES, the pair with the least squared error is used, with each case left out once. [Allen 1974]

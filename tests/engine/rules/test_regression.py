@@ -112,7 +112,7 @@ def test_where_answers_may_be_calculated_the_cosine_stays_unless_more_is_found_b
     ]
     numbers, codes = (placed([(asks, f"{form}{cost}") for asks, cost in costs]) for form in ("", "F"))
     first, coded, every = (learn_metrics(cases) for cases in (numbers[:40], codes[:40], numbers))
-    assert coded.regressions and every.regressions
+    assert coded != FittedMetrics({}) and every.metrics
     assert first == FittedMetrics({})
 
 

@@ -59,41 +59,50 @@ class _Words(dict[str, int]):
     """The position of each word, by every token that means it; a new word gets the next one. Threads share this: what a
     position refers to exists before the position is known."""
 
-    def __init__(self, buckets: int) -> None:
+    def __init__(self, buckets: int, names: int) -> None:
         super().__init__()
-        self.buckets = buckets
+        self.buckets, self.names = buckets, names
         self.rows: list[tuple[_Places, _Numbers]] = []
         """A word's own buckets, and how much it adds to each."""
         self.codes: list[tuple[bytes, int, list[int]]] = []
         """A word's bytes, used when it is second in a pair; its checksum and those of its octaves, used when it is
         first."""
-        self._places: dict[tuple[str, int | None], int] = {}
+        self._places: dict[tuple[str, int | None, str], int] = {}
         self._growing = Lock()
 
     def __missing__(self, token: str) -> int:
-        found = (_NUMBER, _octave(token)) if token[0].isdecimal() else (token[:_LONGEST_WORD], None)
+        is_number = token[0].isdecimal()
+        name = token if is_number and self.names else ""
+        found = (_NUMBER, _octave(token), name) if is_number else (token[:_LONGEST_WORD], None, "")
         with self._growing:
             if found not in self._places:
                 word = found[0].encode()
-                self.rows.append(_row(*found, self.buckets))
+                places, numbers = _row(*found[:2], self.buckets)
+                if name:
+                    places = np.append(places, self.buckets + crc32(name.encode()) % self.names)
+                    numbers = np.append(numbers, _WORD)
+                self.rows.append((places, numbers))
                 self.codes.append((word, crc32(word + b" "), [crc32(f"{each} ".encode()) for each in _names(found[1])]))
                 self._places[found] = len(self.rows) - 1
         return self.setdefault(token, self._places[found])
 
 
 class Hashing:
-    def __init__(self, buckets: int) -> None:
-        self._words = _Words(buckets)
+    """`names` is how many buckets follow the others, for numbers as they are written: 404 and 409 are the same word,
+    but not the same name."""
+
+    def __init__(self, buckets: int, names: int = 0) -> None:
+        self._words = _Words(buckets, names)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of shape [len(texts), buckets], float32; a text without words gives zeros."""
-        size = self._words.buckets
-        vectors = np.zeros((len(texts), size), dtype=np.float32)
+        """Return unit vectors of shape [len(texts), buckets + names], float32; a text without words gives zeros."""
+        buckets, names = self._words.buckets, self._words.names
+        vectors = np.zeros((len(texts), buckets + names), dtype=np.float32)
         for place, text in enumerate(texts):
             if len(self._words) > _CACHED_WORDS:
-                self._words = _Words(size)
-            if (buckets := _buckets(self._words, text)) is not None:
-                vectors[place] = buckets / (math.sqrt(float(buckets @ buckets)) or 1.0)
+                self._words = _Words(buckets, names)
+            if (found := _buckets(self._words, text)) is not None:
+                vectors[place] = found / (math.sqrt(float(found @ found)) or 1.0)
         return vectors
 
 
@@ -111,7 +120,7 @@ def _buckets(words: _Words, text: str) -> _Numbers | None:
     of_octaves = _signed(_OCTAVE, octaves, words.buckets)
     places = np.concatenate([*(places for places, _ in rows), in_pairs[0], of_octaves[0]])
     adding = np.concatenate([np.concatenate([numbers for _, numbers in rows]) * weights, in_pairs[1], of_octaves[1]])
-    return np.bincount(places, weights=adding, minlength=words.buckets).astype(np.float64, copy=False)
+    return np.bincount(places, weights=adding, minlength=words.buckets + words.names).astype(np.float64, copy=False)
 
 
 def _weights(counts: Mapping[int, int]) -> _Numbers:

@@ -26,10 +26,12 @@ Rules
       Wilson 1972). It is never shown, and the metric is learned again without it. This is done only if such votes are
       right often enough (RIGHT) to tell a slip from a rarity, and if, by the same folds and the same test, all cases
       (the outvoted ones included) find more when the outvoted ones are gone.
-    - A metric is used only for answers that are labels or short and that need no reasoning, and only if it is shown to
-      be better. In five folds each case is compared with the nearest case of the other folds, by both measures. A
-      measure wins if the answer that it finds has more in common with the case's own (Jaccard) or, in a tie, if the
-      answers of the NEIGHBOURS nearest do. The one-sided exact sign test must give at most P.
+    - A metric is used only for answers that are labels, or are short and without worked solutions, and only if it is
+      shown to be better. In five folds each case is compared with the nearest case of the other folds, by both
+      measures. A measure wins if the answer that it finds has more in common with the case's own (Jaccard) or, in a
+      tie, if the answers of the NEIGHBOURS nearest do. The one-sided exact sign test must give at most P.
+    - Where most answers are numbers and they are no labels, they may be results of calculations, which are equal by
+      chance and say little about how they were reached. Whatever replaces the cosine there must win at SURE.
     - All task types of a run share one metric, so that a type learns from what another type shows about the same words;
       answers of different types never count as the same. A type that loses more cases than it wins keeps its metric.
     - Cases that are out of date (rules/drift.py) count as a separate type. Which differences matter often outlives the
@@ -58,8 +60,9 @@ from numpy.typing import NDArray
 from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import since
+from mage_es.engine.rules.gold import are_labels, are_numbers
 from mage_es.engine.rules.own import normal_form, of_anchors
-from mage_es.engine.rules.regression import Regression, regression_of, words_of
+from mage_es.engine.rules.regression import BUCKETS, Regression, regression_of, words_of
 from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice, computed_of
@@ -208,10 +211,16 @@ class _Cases(NamedTuple):
     vectors: _Floats
     features: Sequence[frozenset[str]]
     folds: NDArray[np.intp]
+    is_calculated: bool
+    """Whether the answers may be results of calculations."""
+
+    @property
+    def p(self) -> float:
+        return SURE if self.is_calculated else P
 
     def some(self, places: NDArray[np.intp]) -> _Cases:
         features = [self.features[int(place)] for place in places]
-        return _Cases(self.types[places], self.vectors[places], features, self.folds[places])
+        return _Cases(self.types[places], self.vectors[places], features, self.folds[places], self.is_calculated)
 
 
 def learn_metrics(cases: Sequence[Placed]) -> FittedMetrics:
@@ -222,11 +231,13 @@ def learn_metrics(cases: Sequence[Placed]) -> FittedMetrics:
     # would find the other's answer, whatever counts as near.
     for place, (name, case) in enumerate(zip(types, cases, strict=True)):
         folds.append(turns[name].setdefault(case.question_id or place, len(turns[name])) % FOLDS)
+    answers = [case.answer for case in cases]
     known = _Cases(
         np.array(types),
         np.array([case.vector for case in cases], dtype=np.float64),
         [features(name, case.answer) for name, case in zip(types, cases, strict=True)],
         np.array(folds, dtype=np.intp),
+        is_calculated=are_numbers(answers) and not are_labels(answers),
     )
     fitted, held = _of_both_times(known, np.array([case.is_old for case in cases], dtype=bool))
     return fitted._replace(regressions=_regressions(known, cases, held, fitted.metrics))
@@ -242,7 +253,7 @@ def _of_both_times(known: _Cases, is_old: NDArray[np.bool_]) -> tuple[FittedMetr
     found = [*held]
     for place, row in zip(late, nearest, strict=True):
         found[place] = late[row]
-    better = _better(known, found, held, P)
+    better = _better(known, found, held, known.p)
     chosen = {name: alone if name in better else together for name in map(str, np.unique(known.types))}
     return (
         FittedMetrics(
@@ -260,6 +271,8 @@ def _regressions(
     """Return the regressions that rank the cases of their task types. Each is compared, in folds, with the nearest
     cases that metrics alone find (`held`)."""
     chosen, words = dict[str, Regression](), words_of([case.question for case in cases])
+    if not are_labels([case.answer for case in cases]):
+        words[:, BUCKETS:] = 0.0  # a number that an answer repeats is copied: cases that share it show nothing new
     for name in {case.task_type: None for case in cases if not case.is_old and case.question}:
         # One case of each question: to leave out one of two would leave its answer there.
         own = [*{cases[at].question_id or at: at for at, found in enumerate(known.types) if found == name}.values()]
@@ -276,7 +289,8 @@ def _regressions(
                 won, lost = won + (more > less), lost + (more < less)
         # Only a metric of all types may know words that no question of this type has used yet; no fold shows that.
         must_win = name not in metrics or len(own) < len(cases)
-        if won > lost or not (must_win or sign_test(lost, won + lost) <= WORSE):
+        is_better = won > lost and (not known.is_calculated or sign_test(won, won + lost) <= SURE)
+        if is_better or not (must_win or sign_test(lost, won + lost) <= WORSE):
             chosen[name] = learned[0]
     return chosen
 
@@ -291,7 +305,7 @@ def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
     # With a single answer there is nothing to tell apart.
     if len({*known.features}) < 2:
         return FittedMetrics(best), held
-    for learn, p in ((_relevant, P), (_neighbourhood, SURE)):
+    for learn, p in ((_relevant, known.p), (_neighbourhood, SURE)):
         # Where nearly every case finds its own answer, no metric could be shown to be better.
         left = sum(_common(known, place, row) < _ALL for place, row in enumerate(held))
         if sign_test(left, left) > p or not (learned := learn(known)):
@@ -303,7 +317,7 @@ def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
         held = [found[at] if known.types[at] in better else held[at] for at in everything]
     left_out = _outvoted(known, held)
     kept = np.setdiff1d(everything, left_out)
-    if not left_out or not (better := _better(known, (found := _nearest(known, ways, kept)), held, P)):
+    if not left_out or not (better := _better(known, (found := _nearest(known, ways, kept)), held, known.p)):
         return FittedMetrics(best), held
     for name in better & ways.keys():
         if learned := ways[name](known.some(kept)):

@@ -8,6 +8,8 @@ Rules
     - Each task type has one regression, of the parts of its answers (`features` in rules/metric.py; each is 1 or 0) on
       the words of its questions in BUCKETS (rules/hashing.py), whatever the run's embedder is. [Hoerl and Kennard 1970]
       Parts that occur in only one case, or in every case, tell nothing and are left out.
+    - For labels a number also counts as it is written (NAMES), if two cases have it: 404 and 409 are about the same
+      amount, but an error code, an account or a shelf is a name. Other answers repeat it, and a model copies that.
     - Either all words count alike, or a word counts more the fewer questions have it (inverse document frequency,
       Sparck Jones 1972), because in long texts the rare words decide. Of these two weightings and the penalties in
       PENALTIES, the pair with the least squared error is used, with each case left out once. [Allen 1974]
@@ -34,19 +36,21 @@ from mage_es.engine.rules.hashing import Hashing
 
 BUCKETS = 8_192
 """There are enough that the words of long texts rarely share a bucket."""
+NAMES = 4_096
+"""Further buckets, for numbers as they are written."""
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """Relative to the squared length of a text's vector, which is 1."""
 SEATS = 16
 """How many of the likeliest answers have seats: more are never shown."""
 TIE = 0.01
 """The weight of the cosine."""
-_HASHING = Hashing(BUCKETS)
+_HASHING = Hashing(BUCKETS, NAMES)
 """Shared by all, so that each word is cached once."""
 _Floats = NDArray[np.float64]
 
 
 def words_of(questions: Sequence[str]) -> _Floats:
-    """Return the words of n questions, [n, BUCKETS]; zeros for one without any."""
+    """Return the words of n questions, [n, BUCKETS + NAMES]; zeros for one without any."""
     return _HASHING.vectors(questions).astype(np.float64)
 
 
@@ -73,8 +77,8 @@ class CaseAnswers(NamedTuple):
 
 
 class Regression(NamedTuple):
-    """What is expected of f `parts` of answers: `scale` [BUCKETS] is how much each word counts, `weights` [BUCKETS, f]
-    what it says, `shares` [f] what is expected without words."""
+    """What is expected of f `parts` of answers: `scale` [BUCKETS + NAMES] is how much each word counts, `weights`
+    [BUCKETS + NAMES, f] what it says, `shares` [f] what is expected without words."""
 
     scale: _Floats
     weights: _Floats
@@ -86,7 +90,7 @@ class Regression(NamedTuple):
     """
 
     def expected(self, words: _Floats) -> _Floats:
-        """Return what is expected of each part, [f], of the answer to a question with these words [BUCKETS]."""
+        """Return what is expected of each part, [f], of the answer to a question with these words [BUCKETS + NAMES]."""
         said = np.flatnonzero(words)
         scaled = words[said] * self.scale[said]
         expected: _Floats = scaled @ self.weights[said] / _length(scaled) + self.shares
@@ -121,9 +125,9 @@ def likeliest(answers: CaseAnswers, worth: _Floats) -> Mapping[frozenset[str], f
 def regression_of(
     words: _Floats, features: Sequence[frozenset[str]], folds: NDArray[np.intp], taught: frozenset[str] = frozenset()
 ) -> tuple[Regression, Sequence[frozenset[str] | None]] | None:
-    """Return the regression of the features of n answers on the words [n, BUCKETS] of their questions, and for each
-    case the answer that the cases of other `folds` [n] make the likeliest, None if they expect nothing. Return None if
-    no two answers have a part that others lack, or no question has a word."""
+    """Return the regression of the features of n answers on the words [n, BUCKETS + NAMES] of their questions, and for
+    each case the answer that the cases of other `folds` [n] make the likeliest, None if they expect nothing. Return
+    None if no two answers have a part that others lack, or no question has a word."""
     found = [(ridge, *scaling) for scaling in _scalings(words) if (ridge := _ridge(scaling[2], features))]
     if not found:
         return None
@@ -135,13 +139,18 @@ def regression_of(
 
 
 def _scalings(words: _Floats) -> Iterator[tuple[_Floats, _Floats, _Floats]]:
-    """Yield how much each word may count, the words [n, BUCKETS] at that scale, and their products [n, n]."""
-    rarity = np.log((1 + len(words)) / (1 + np.count_nonzero(words, axis=0)))
-    for scale in (np.ones(BUCKETS), rarity):
-        scaled = words * scale
-        scaled /= _length(scaled)[:, None]
-        if scaled.any():
-            yield scale, scaled, scaled @ scaled.T
+    """Yield how much each word may count, the words [n, BUCKETS + NAMES] at that scale, and their products [n, n]."""
+    count = np.count_nonzero(words, axis=0)
+    rarity = np.log((1 + len(words)) / (1 + count))
+    is_word = np.arange(len(count)) < BUCKETS
+    # A number that no two questions have says nothing about another one, but would make its own question unlike it.
+    is_shared = is_word | (count > 1)
+    for counts in (is_word.astype(np.float64), is_shared.astype(np.float64)):
+        for scale in (counts, counts * rarity):
+            scaled = words * scale
+            scaled /= _length(scaled)[:, None]
+            if scaled.any():
+                yield scale, scaled, scaled @ scaled.T
 
 
 def _ridge(products: _Floats, features: Sequence[frozenset[str]]) -> _Ridge | None:

@@ -4,8 +4,7 @@ A `Config` is what a user chose and a run records. A `Setting` adds what the run
 `Settings` of a command (cli/settings.py) are all values that a user can give, each with its origin.
 """
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -19,24 +18,6 @@ from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.prompt import BARE, Templates
 from mage_es.engine.rules.retrieval import Terms
 from mage_es.engine.seams.benchmark import Question, Traits
-
-_SHARED = 5  # questions per right answer, on average, for answers to be labels
-_LABELS, _GRADES = 100, 10  # most answers that are labels, and most numbers, since results of calculations repeat too
-_SHORT = 40  # characters of an answer that is not reasoned out in words
-_NUMBER = re.compile(r"[-+]?[\d.,/ ]*\d[\d.,/ ]*%?")
-
-
-def are_labels(golds: Collection[str]) -> bool:
-    """Return whether questions share a few right answers, as in sorting into groups."""
-    distinct = set(golds)
-    most = _GRADES if all(_NUMBER.fullmatch(gold) for gold in distinct) else _LABELS
-    return 0 < len(distinct) <= min(most, len(golds) // _SHARED)
-
-
-def are_short(golds: Collection[str]) -> bool:
-    """Return whether right answers are a few words each, rather than results of calculations."""
-    numbers = sum(bool(_NUMBER.fullmatch(gold)) for gold in golds)
-    return max(map(len, golds), default=_SHORT + 1) <= _SHORT and numbers < len(golds) / 2
 
 
 class Setting(NamedTuple):
@@ -72,6 +53,8 @@ class Setting(NamedTuple):
     """Whether the questions to learn from share a few right answers, as labels do, and none has its own options."""
     is_short: bool = False
     """Whether the run learns a rule of the user's or of the seed, from short answers without worked solutions."""
+    is_numeric: bool = False
+    """Whether most of these answers are numbers."""
     templates: Templates = MappingProxyType({})
     """The templates that the run began with."""
     has_episodes: bool = False
@@ -105,7 +88,7 @@ class Setting(NamedTuple):
         """How a question is asked if no bandit chooses."""
         if self.config.route != "auto":
             return self.config.route
-        return "direct" if self.is_labelled or self.is_short else "cot"
+        return "direct" if self.is_labelled or (self.is_short and not self.is_numeric) else "cot"
 
     @property
     def example_format(self) -> str:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.players.worlds.private.benchmark import KINDS, PrivateSet
+from mage_es.engine.rules.gold import are_labels, are_short
 from mage_es.engine.rules.metric import metric_of, regression_for
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
-from mage_es.engine.rules.setting import are_labels, are_short
 from mage_es.engine.rules.splits import make_splits
 from mage_es.engine.seams.benchmark import SPLITS
 from tests.engine.rules.test_retrieval import memory_of, remembered
@@ -26,6 +26,7 @@ LEARNED, ASKED = 120, 60
 class Answered(NamedTuple):
     question: str
     gold: str
+    solution: str = ""
 
 
 class Draw(NamedTuple):
@@ -37,7 +38,11 @@ class Draw(NamedTuple):
 
 def drawn(name: str, seed: int, learned: int = LEARNED) -> Draw:
     opened = PrivateSet(name, seed)
-    every = {each.id: Answered(each.question, each.gold) for split in SPLITS for each in opened.questions(split)}
+    every = {
+        each.id: Answered(each.question, each.gold, each.solution)
+        for split in SPLITS
+        for each in opened.questions(split)
+    }
     splits = make_splits(*map(opened.questions, SPLITS), seed=seed, anchors=30, held_out=ASKED)
     return Draw([every[name] for name in splits.evolution[:learned]], [every[name] for name in splits.held_out])
 
@@ -55,7 +60,7 @@ def nearest(draw: Draw) -> Mapping[str, Sequence[Sequence[str]]]:
     )
     terms = Terms(bundle=5, long_context=500, strategy_floor=0.0, exclude_self=True, is_labelled=are_labels(golds))
     ways = {"cosine": (terms, False)}
-    if are_labels(golds) or are_short(golds):
+    if are_labels(golds) or (are_short(golds) and not any(case.solution for case in draw.cases)):
         learned = terms._replace(is_measured=True)
         ways |= {"metric": (learned, False)} if metric_of(memory, "t") else {}
         ways |= {"regression" if regression_for(memory, "t") else "without outvoted cases": (learned, True)}

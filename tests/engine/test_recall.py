@@ -212,7 +212,14 @@ def test_a_model_is_asked_where_near_cases_mislead(tmp_path: Path) -> None:
 
 
 def test_a_model_that_is_level_with_near_cases_is_asked_where_neither_is_ever_right(tmp_path: Path) -> None:
-    tasks = [{**task, "answer": f"shelf {place // 4 % 12}"} for place, task in enumerate(TASKS)]
+    # Four tickets share a shelf, and no number.
+    tasks = [
+        {
+            "question": f"Ticket {40_000 + place} from room {10_000 + place * 7 % 31}: the {thing} is gone again.",
+            "answer": f"shelf {place // 4 % 12}",
+        }
+        for place, thing in enumerate([*TEAMS] * 40)
+    ]
     run, report = examined(tmp_path, Learner(knows=False), tasks=tasks)
     state = open_run(run).state
     disagree, *agree = state.recall.records()

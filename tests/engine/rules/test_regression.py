@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.rules.metric import FEWEST, FOLDS, Placed, features, learn_metrics, outvoted, regression_for
-from mage_es.engine.rules.regression import PENALTIES, TIE, answers_of, regression_of, words_of
+from mage_es.engine.rules.metric import (
+    FEWEST,
+    FOLDS,
+    FittedMetrics,
+    Placed,
+    features,
+    learn_metrics,
+    outvoted,
+    regression_for,
+)
+from mage_es.engine.rules.regression import BUCKETS, PENALTIES, TIE, answers_of, regression_of, words_of
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.projections.memory import Memory
 from tests.engine.rules.test_retrieval import memory_of, remembered
@@ -79,6 +88,32 @@ def test_where_each_word_speaks_for_an_answer_by_itself_more_is_found_than_by_wh
     # With a context the text is not all that a question is, so its vector alone tells what is near.
     near = np.mean([nearest(memory, asked(question)._replace(question="")) == answer for question, answer in LATER])
     assert right > near + 0.05 > 0.9
+
+
+def test_a_number_that_comes_again_is_a_name_even_among_numbers_of_its_size() -> None:
+    draw = np.random.default_rng(9)
+    desks = {4_100 + 37 * at: ("Finch", "Heron", "Stork")[at % 3] for at in range(18)}
+    booked = [
+        (f"{who} books {amount}.50 on account {account}.", desks[int(account)])
+        for who, amount, account in zip(
+            draw.choice(SENDERS, 200), draw.integers(100, 999, 200), draw.choice([*desks], 200), strict=True
+        )
+    ]
+    memory = learned(booked[:120])
+    assert np.mean([nearest(memory, asked(question)) == desk for question, desk in booked[120:]]) > 0.95
+
+
+def test_where_answers_may_be_calculated_the_cosine_stays_unless_more_is_found_beyond_chance() -> None:
+    draw, plans = np.random.default_rng(7), (("gold", 5), ("silver", 8), ("basic", 20))
+    drawn = zip(draw.choice(SENDERS, 120), draw.integers(1, 9, 120), draw.integers(3, size=120), strict=True)
+    costs = [
+        (f"{who} sends {items} items with the {plans[at][0]} plan.", plans[at][1] + 3 * items)
+        for who, items, at in drawn
+    ]
+    numbers, codes = (placed([(asks, f"{form}{cost}") for asks, cost in costs]) for form in ("", "F"))
+    first, coded, every = (learn_metrics(cases) for cases in (numbers[:40], codes[:40], numbers))
+    assert coded != FittedMetrics({}) and every.metrics
+    assert first == FittedMetrics({})
 
 
 def test_cases_are_left_to_the_metric_where_an_answer_follows_from_two_things_together() -> None:
@@ -253,21 +288,28 @@ def test_penalty_and_weight_of_words_are_those_with_which_each_case_is_best_told
 
     def fitted(kept: np.ndarray, scale: np.ndarray, penalty: float) -> np.ndarray:
         """Return what a regression with that penalty expects of every case."""
-        scaled = words * scale / np.linalg.norm(words * scale, axis=1, keepdims=True)
+        scaled = (words * scale)[:, words.any(axis=0)]
+        scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
         centre, share = scaled[kept].mean(axis=0), has[kept].mean(axis=0)
         moved = scaled[kept] - centre
         inner = np.linalg.solve(moved @ moved.T + penalty * np.eye(len(kept)), has[kept] - share)
         return (scaled - centre) @ moved.T @ inner + share
 
-    def error(way: tuple[bool, float]) -> float:
-        each = (fitted(np.delete(everything, at), scales[way[0]], way[1])[at] - has[at] for at in everything)
+    def error(way: tuple[bool, bool, float]) -> float:
+        each = (fitted(np.delete(everything, at), scales[way[:2]], way[2])[at] - has[at] for at in everything)
         return float(sum((one**2).sum() for one in each))
 
-    scales = (np.ones(words.shape[1]), np.log(41 / (1 + (words != 0).sum(axis=0))))
-    by_rarity, penalty = min(product((False, True), PENALTIES), key=error)
-    assert by_rarity == bool(padding)
+    count = (words != 0).sum(axis=0)
+    are_used = {False: np.arange(len(count)) < BUCKETS, True: (np.arange(len(count)) < BUCKETS) | (count > 1)}
+    scales = {
+        (names, rarity): used * (np.log(41 / (1 + count)) if rarity else 1.0)
+        for names, used in are_used.items()
+        for rarity in (False, True)
+    }
+    by_names, by_rarity, penalty = min(product((False, True), (False, True), PENALTIES), key=error)
+    assert (by_names, by_rarity) == (False, bool(padding))
     expected = np.array([made.expected(row) for row in words])
-    assert np.allclose(expected, fitted(everything, scales[by_rarity], penalty))
+    assert np.allclose(expected, fitted(everything, scales[by_names, by_rarity], penalty))
 
 
 def test_there_is_no_regression_of_one_answer_or_without_words() -> None:

@@ -10,7 +10,8 @@ from mage_es.engine.bench.stbench.benchmark import EXTENDED, MERGED, STBENCH
 from mage_es.engine.benchmarks.numbers import INSTRUCTION
 from mage_es.engine.config import Config
 from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
-from mage_es.engine.rules.setting import Setting, are_labels, are_short
+from mage_es.engine.rules.gold import are_labels, are_numbers, are_short
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import ContextRole, Question, Traits, traits_of
 from tests.engine.rules.states import setting_of
 
@@ -66,22 +67,29 @@ def test_right_answers_are_labels_where_many_questions_share_a_few(golds: list[s
 
 
 @pytest.mark.parametrize(
-    ("golds", "short"),
+    ("golds", "short", "numbers"),
     [
-        ([], False),
-        (["KX-17/B", "LM-3/C", "12"], True),
-        (["12", "7.50", "-3", "KX-17/B"], False),
-        (["KX-17/B", "It depends on what was ordered, and on when it was."], False),
+        ([], False, False),
+        (["KX-17/B", "LM-3/C", "12"], True, False),
+        (["12", "7.50", "-3", "KX-17/B"], True, True),
+        (["KX-17/B", "It depends on what was ordered, and on when it was."], False, False),
     ],
-    ids=["none", "codes", "results of calculations", "a sentence"],
+    ids=["none", "codes", "numbers", "a sentence"],
 )
-def test_answers_are_short_where_each_is_a_few_words_and_most_are_no_numbers(golds: list[str], *, short: bool) -> None:
-    assert are_short(golds) is short
+def test_answers_are_short_where_each_is_a_few_words_and_numbers_where_most_are(
+    golds: list[str], *, short: bool, numbers: bool
+) -> None:
+    assert (are_short(golds), are_numbers(golds)) == (short, numbers)
 
 
 def plain(*, is_labelled: bool = False, is_served: bool = False, **changes: Any) -> Setting:
     config = Config(benchmark="wordmath", **changes)
     return Setting(config, (), (), (), ("t",), "", is_labelled=is_labelled, is_served=is_served)
+
+
+def test_short_answers_are_asked_for_directly_unless_they_are_numbers_which_may_be_worked_out() -> None:
+    short = plain()._replace(is_short=True)
+    assert (short.route, short._replace(is_numeric=True).route) == ("direct", "cot")
 
 
 def test_labels_are_asked_for_directly_and_everything_else_is_reasoned_about_unless_the_route_is_set() -> None:

@@ -1,0 +1,26 @@
+"""What the right answers of a set of questions have in common: labels, short texts, numbers."""
+
+import re
+from collections.abc import Collection
+
+_SHARED = 5  # questions per right answer, on average, for answers to be labels
+_LABELS, _GRADES = 100, 10  # most answers that are labels, and most numbers, since results of calculations repeat too
+_SHORT = 40  # characters of an answer that is not reasoned out in words
+_NUMBER = re.compile(r"[-+]?[\d.,/ ]*\d[\d.,/ ]*%?")
+
+
+def are_labels(golds: Collection[str]) -> bool:
+    """Return whether questions share a few right answers, as in sorting into groups."""
+    distinct = set(golds)
+    most = _GRADES if all(_NUMBER.fullmatch(gold) for gold in distinct) else _LABELS
+    return 0 < len(distinct) <= min(most, len(golds) // _SHARED)
+
+
+def are_short(golds: Collection[str]) -> bool:
+    """Return whether right answers are a few words or a number each."""
+    return max(map(len, golds), default=_SHORT + 1) <= _SHORT
+
+
+def are_numbers(golds: Collection[str]) -> bool:
+    """Return whether most right answers are numbers, so that they may be results of calculations."""
+    return len(golds) > 0 and 2 * sum(bool(_NUMBER.fullmatch(gold)) for gold in golds) >= len(golds)

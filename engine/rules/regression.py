@@ -128,26 +128,28 @@ def regression_of(
     """Return the regression of the features of n answers on the words [n, BUCKETS + NAMES] of their questions, and for
     each case the answer that the cases of other `folds` [n] make the likeliest, None if they expect nothing. Return
     None if no two answers have a part that others lack, or no question has a word."""
-    found = [(ridge, *scaling) for scaling in _scalings(words) if (ridge := _ridge(scaling[2], features))]
+    occurring = np.flatnonzero(words.any(axis=0))
+    found = [(ridge, *scaling) for scaling in _scalings(words, occurring) if (ridge := _ridge(scaling[2], features))]
     if not found:
         return None
     ridge, scale, scaled, products = min(found, key=lambda each: each[0].error)
-    mean = scaled.mean(axis=0)
-    weights = (scaled - mean).T @ ridge.dual
-    regression = Regression(scale, weights, ridge.shares - mean @ weights, ridge.parts, taught)
+    mean, weights = scaled.mean(axis=0), np.zeros((len(scale), len(ridge.parts)))
+    weights[occurring] = (scaled - mean).T @ ridge.dual
+    regression = Regression(scale, weights, ridge.shares - mean @ weights[occurring], ridge.parts, taught)
     return regression, _left_out(products, features, folds)
 
 
-def _scalings(words: _Floats) -> Iterator[tuple[_Floats, _Floats, _Floats]]:
-    """Yield how much each word may count, the words [n, BUCKETS + NAMES] at that scale, and their products [n, n]."""
+def _scalings(words: _Floats, occurring: NDArray[np.intp]) -> Iterator[tuple[_Floats, _Floats, _Floats]]:
+    """Yield how much each word may count, [BUCKETS + NAMES]; the words that occur at that scale, [n, len(occurring)];
+    and their products [n, n]."""
     count = np.count_nonzero(words, axis=0)
     rarity = np.log((1 + len(words)) / (1 + count))
     is_word = np.arange(len(count)) < BUCKETS
     # A number that no two questions have says nothing about another one, but would make its own question unlike it.
     is_shared = is_word | (count > 1)
-    for counts in (is_word.astype(np.float64), is_shared.astype(np.float64)):
-        for scale in (counts, counts * rarity):
-            scaled = words * scale
+    for counts in (is_word, is_shared) if (is_shared & ~is_word).any() else (is_word,):
+        for scale in (counts.astype(np.float64), counts * rarity):
+            scaled = words[:, occurring] * scale[occurring]
             scaled /= _length(scaled)[:, None]
             if scaled.any():
                 yield scale, scaled, scaled @ scaled.T

@@ -81,7 +81,9 @@ class Deciding:
             self._before = fold(self._reader, until=until, state=self._before)
             return self._before
 
-        return decide_settling(state, settling(self._world, state, self._reader, before, records[0].iteration, rewarded))
+        return decide_settling(
+            state, settling(self._world, state, self._reader, before, records[0].iteration, rewarded)
+        )
 
     def _said(self, state: State, told: v.FeedbackGiven, records: Sequence[v.Record]) -> Iterator[v.Draft]:
         """Yield the feedback as it should be on record, and the memory that it proposes; nothing if it may not be

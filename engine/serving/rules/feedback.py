@@ -186,9 +186,7 @@ def proposing(setting: Setting, state: State, command: GiveFeedback, event: Feed
     if state.memory.count_of(proposed.memory_id):
         reason = f"{command.key or 'A client'} gives the same answer, and its answers are gold."
         made.append(
-            ProposalReviewed(
-                memory_id=proposed.memory_id, verdict="approved", reason=reason, by=proposed.origin.by
-            )
+            ProposalReviewed(memory_id=proposed.memory_id, verdict="approved", reason=reason, by=proposed.origin.by)
         )
     # Two keys may propose the same memory.
     ordinal = int(event.feedback[:7], 16)
@@ -286,7 +284,9 @@ def _why_not_again(state: State, proposed: MemoryProposed) -> str:
     if not proposed.is_gold or is_repeated or proposed.origin.by in doubted(state.memory, proposed.task_type):
         return f"It was proposed already, and is on trial or waits for a review: {name}."
     if (row.question, row.wrong_answer) != (proposed.question, proposed.wrong_answer):
-        return f"It was proposed already in other letters, or with another wrong answer, for a person to review: {name}."
+        return (
+            f"It was proposed already in other letters, or with another wrong answer, for a person to review: {name}."
+        )
     return ""
 
 

@@ -65,7 +65,7 @@ class Publish(NamedTuple):
 class SettlePublish(NamedTuple):
     """Follow the guard's verdict on a publish; `rewarded` is what its UPDATE gave. `anchors` are the anchors' vectors
     by id, and `floors`, by task type, the least cosine at which an anchor is near enough to judge a memory, measured
-    before this publish (rules/trials.py). `gold` are the demonstrations, by feedback, of keys whose answers are gold."""
+    before this publish (rules/trials.py). `gold` are the demonstrations, by feedback, of keys with gold."""
 
     iteration: int
     rewarded: Sequence[v.BanditUpdated]

@@ -442,6 +442,8 @@ def test_what_gold_approved_and_took_back_waits_again() -> None:
     heard.publish(judges=0, is_review=True)
     assert heard.built.state.memory.row(name).status == "quarantined"
     assert heard.built.state.traffic.verdict(name) == "waiting"
+    [again] = heard.say({"answer": "4"}, "inf-1-2", once="d", key="crm", trust="gold")
+    assert isinstance(again, v.FeedbackGiven) and not again.memory_id, "what gold cannot decide is for a person"
     heard.curate(name, "approve")
     heard.publish(judges=0, is_review=True)
     assert heard.built.state.memory.row(name).status == "active", "a person may approve it all the same"

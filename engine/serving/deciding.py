@@ -81,7 +81,9 @@ class Deciding:
             self._before = fold(self._reader, until=until, state=self._before)
             return self._before
 
-        return decide_settling(state, settling(self._world, state, before, records[0].iteration, rewarded))
+        return decide_settling(
+            state, settling(self._world, state, self._reader, before, records[0].iteration, rewarded)
+        )
 
     def _said(self, state: State, told: v.FeedbackGiven, records: Sequence[v.Record]) -> Iterator[v.Draft]:
         """Yield the feedback as it should be on record, and the memory that it proposes; nothing if it may not be
@@ -96,10 +98,7 @@ class Deciding:
             feedback=told.feedback,
             trust=told.trust if self._learn == "propose" else "none",
         )
-        made = [each.event for each in records[1:]]
-        proposed = next((each for each in made if isinstance(each, v.MemoryProposed)), None)
-        if approved := next((each for each in made if isinstance(each, v.ProposalReviewed)), None):
-            proposed = state.traffic.proposal(approved.memory_id)
+        proposed = next((each.event for each in records if isinstance(each.event, v.MemoryProposed)), None)
         if proposed is None or about is None:
             yield draft_of(msgspec.structs.replace(event, unused=told.unused))
             return

@@ -35,6 +35,7 @@ from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
 from mage_es.engine.serving.opening import ServedRun
+from mage_es.engine.serving.rules.feedback import last_words
 from mage_es.engine.serving.rules.publishing import (
     Publish,
     SettlePublish,
@@ -77,7 +78,7 @@ class _Heard(NamedTuple):
     proposals: Sequence[v.MemoryProposed]
     rewarded: Sequence[v.BanditUpdated]
     reviews: Mapping[str, v.ProposalReviewed]
-    """The reviews of memories that a person approved and no publish has tried since, by memory."""
+    """The reviews of memories that were approved and no publish has tried since, by memory."""
 
     def turns(self) -> list[_Turn]:
         """Return the parts of a publish, key by key, in order."""
@@ -97,11 +98,13 @@ class _Heard(NamedTuple):
             {one.inference for one in inferences},
         )
         proposals = [each for each in self.proposals if each.memory_id in own]
+        kept = {word.feedback for word in last_words(self.words) if word.kind == "demonstration"}
+        gold = {each.feedback for each in proposals if each.is_gold} & kept
         if turn.is_review:
             proposals = [each for each in proposals if each.memory_id in self.reviews]
-            return Publish(iteration, key, words, (), proposals, (), self.reviews if proposals else {})
+            return Publish(iteration, key, words, (), proposals, (), gold, self.reviews if proposals else {})
         rewarded = [each for each in self.rewarded if each.question_id in names]
-        return Publish(iteration, key, words, inferences, proposals, rewarded)
+        return Publish(iteration, key, words, inferences, proposals, rewarded, gold)
 
 
 class _Turn(NamedTuple):
@@ -134,6 +137,8 @@ async def publish_all(session: Session) -> list[Published]:
         heard = _read_feedback(reader, until=reader.head.seq)  # what clients say meanwhile is for the next publish
         with session.lock:
             *drafts, mark = decide_publish(session.world.setting, session.state, heard.of(turn, k))
+            if not drafts:  # a person decided on it since the turns were counted
+                continue
             session.do(RecordFacts([*drafts, msgspec.structs.replace(mark, causation=heard.until)]))
         done.append(await _finish(session, k))
     return done
@@ -171,7 +176,9 @@ def published_again(
     # It read what there was before it began, and the publish before it had read the rest.
     since = reader.last(v.IterationClosed, until=before)
     heard = _read_feedback(reader, until=min(max(since, mark.causation), before))
-    is_review = any(isinstance(each.event, v.MemoryReleased) for each in records)
+    # Only such a turn speaks of what is approved.
+    about = (getattr(each.event, "memory_id", "") for each in records)
+    is_review = any(state.traffic.verdict(name) == "approved" for name in about)
     return decide_publish(setting, state, heard.of(_Turn(mark.correlation, is_review), mark.iteration))
 
 
@@ -189,7 +196,7 @@ async def _finish(session: Session, k: int) -> Published:
     def before() -> State:
         return state_of(session.run, reader, until=reader.last(v.IterationClosed))
 
-    command = settling(session.world, session.state, before, k, rewarded)
+    command = settling(session.world, session.state, reader, before, k, rewarded)
     with session.lock:
         session.do(RecordFacts(decide_settling(session.state, command)))
     close(session, k)
@@ -197,18 +204,24 @@ async def _finish(session: Session, k: int) -> Published:
 
 
 def settling(
-    world: World, state: State, before: Callable[[], State], k: int, rewarded: Sequence[v.BanditUpdated]
+    world: World,
+    state: State,
+    reader: LogReader,
+    before: Callable[[], State],
+    k: int,
+    rewarded: Sequence[v.BanditUpdated],
 ) -> SettlePublish:
     """Return the command that settles an iteration, with the vectors that show which anchors are near to what was
-    tried. `before` gives the state of the last closed iteration: what is being tried must not affect its own
-    measure."""
+    tried, and with what the log of `reader` has of gold. `before` gives the state of the last closed iteration: what is
+    being tried must not affect its own measure."""
     if not tried(state, k):
         return SettlePublish(k, rewarded)
     anchors = sorted(world.setting.anchors)
     vectors = world.embedder.encode([world.questions[name].question for name in anchors])
     last = before()
     floors = near_enough(last.memory, {*world.setting.task_types, *last.graph.induced_types()})
-    return SettlePublish(k, rewarded, dict(zip(anchors, vectors, strict=True)), floors)
+    gold = {event.feedback for event in reader.of(v.MemoryProposed) if event.is_gold}
+    return SettlePublish(k, rewarded, dict(zip(anchors, vectors, strict=True)), floors, gold)
 
 
 def _report(session: Session, k: int, rewards: int) -> Published:

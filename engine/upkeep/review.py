@@ -40,6 +40,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     memory_id: str
     status: str
     key: str
+    is_gold: bool
     feedback: str
     proposed: str
     marker: str
@@ -128,8 +129,9 @@ def _waiting(reader: LogReader, state: State) -> Iterator[Waiting]:
     for record in reader.records({v.MemoryProposed}) if verdicts else ():
         event = record.event
         assert isinstance(event, v.MemoryProposed)
-        # If two keys proposed the same, the first is shown.
-        if not (status := verdicts.pop(event.memory_id, "")):
+        # Of several keys that proposed it, each may have other letters in its question: those in use count.
+        status = verdicts.get(event.memory_id)
+        if not status or event.feedback != state.memory.row(event.memory_id).question_id:
             continue
         tried, likeness = settled[event.memory_id], guarded.likeness(texts_of(event))
         anchors = (

@@ -306,7 +306,7 @@ _DECISIONS: Mapping[type[Event], Callable[[Any], tuple[str, str, str]]] = {
     v.MemoryQuarantined: lambda event: ("quarantined", event.by, event.reason),
     v.MemoryReleased: lambda event: ("released", event.by, event.reason),
     v.MemoryRefused: lambda event: ("refused", "", f"{event.what} resembles a question of {event.split}"),
-    v.MemoryProposed: lambda event: ("proposed", event.key, line(event.question)),
+    v.MemoryProposed: lambda event: (f"proposed{' as gold' * event.is_gold}", event.key, line(event.question)),
     v.ProposalSettled: lambda event: (event.verdict, "", event.reason),
     v.ProposalReviewed: lambda event: (event.verdict, event.by, event.reason),
 }

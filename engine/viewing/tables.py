@@ -72,8 +72,8 @@ texts      (row = memory row) fields [[name, text]] source (who gave what) facts
            coin_right coin_asked left_right left_asked (the last four: of questions where a coin decided; all over the
            whole run) again ({questions pairs won lost points low high p least}: asked once more without it, by
            `mage-es effect`; null: never)
-curations  from | memory (row or null) id what (quarantined released superseded pruned refused proposed published) by
-           reason
+curations  from | memory (row or null) id what (quarantined released superseded pruned refused proposed published,
+           `proposed as gold`) by reason
 mastery    from to | skill mastery successes failures (evidence so far) prompt_template strategy parent description
 bandits S  from to | bandit key arm alpha_micro beta_micro pulls (with those that a skill has of the one it was split
            from, discounted) own (the rewards of this key alone)

@@ -272,7 +272,8 @@ def _origin(reader: LogReader, fields: Mapping[str, Any], learners: Sequence[str
         if (fact := record.fact_id.hex()) in missing:
             missing.remove(fact)
             if isinstance(record.event, v.FeedbackGiven):
-                yield f"{v.tag_of(record.event)} on {record.event.inference} ({event_named(reader, record.seq)})"
+                gold = ", from a key whose answers are gold" if record.event.trust == "gold" else ""
+                yield f"{v.tag_of(record.event)} on {record.event.inference} ({event_named(reader, record.seq)}){gold}"
             else:
                 where = f"in iteration {record.iteration} ({event_named(reader, record.seq)})"
                 yield f"{v.tag_of(record.event)} {record.event.subject} {where}"

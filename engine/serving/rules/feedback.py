@@ -8,7 +8,8 @@ Rules
       order.
     - Bools and numbers move bandits, texts have no effect, a demonstration proposes a memory. Nothing is learned before
       it is published (rules/publishing.py).
-    - What a key demonstrates whose answers are gold approves the same memory of another key, which waits for a review.
+    - What a key demonstrates whose answers are gold approves a memory that waits for a review if it says the same to
+      the letter: its question may hold characters that no one sees, and its wrong answer is no part of its id.
 """
 
 import hashlib
@@ -181,10 +182,16 @@ def proposing(setting: Setting, state: State, command: GiveFeedback, event: Feed
     proposed = _proposed(setting, state, command, event)
     if isinstance(proposed, str):
         return [draft_of(msgspec.structs.replace(event, unused=proposed))]
-    event = msgspec.structs.replace(event, memory_id=proposed.memory_id)
+    made: list[MemoryProposed | ProposalReviewed] = [proposed]
+    if state.memory.count_of(proposed.memory_id):
+        reason = f"{command.key or 'A client'} gives the same answer, and its answers are gold."
+        made.append(
+            ProposalReviewed(memory_id=proposed.memory_id, verdict="approved", reason=reason, by=proposed.origin.by)
+        )
     # Two keys may propose the same memory.
     ordinal = int(event.feedback[:7], 16)
-    return [draft_of(event), Draft(event=proposed, iteration=-1, phase="serve", ordinal=ordinal)]
+    event = msgspec.structs.replace(event, memory_id=proposed.memory_id)
+    return [draft_of(event), *(Draft(event=each, iteration=-1, phase="serve", ordinal=ordinal) for each in made)]
 
 
 def unused_if_refused(drafts: Sequence[Draft]) -> list[Draft]:
@@ -227,10 +234,8 @@ def _content(event: FeedbackGiven) -> tuple[object, ...]:
     return event.inference, event.session, event.metric, event.kind, event.value_micro, event.text
 
 
-def _proposed(
-    setting: Setting, state: State, command: GiveFeedback, event: FeedbackGiven
-) -> MemoryProposed | ProposalReviewed | str:
-    """Return the memory that a demonstration gives, its approval of another key's, or why it gives none."""
+def _proposed(setting: Setting, state: State, command: GiveFeedback, event: FeedbackGiven) -> MemoryProposed | str:
+    """Return the memory that a demonstration gives, or why it gives none."""
     question = question_in(event.text, command.question)
     if command.trust not in ("gold", "full"):
         return "Only recorded: the server was started without --learn propose, or the key's trust is not full or gold."
@@ -253,13 +258,8 @@ def _proposed(
         "reasoning": capped(reasoning, setting.config.reasoning_cap),
     }
     name = memory_id(**identity, salt=setting.salt)
-    if state.memory.count_of(name):
-        if command.trust == "gold" and _may_approve(state, command, name):
-            reason = f"{command.key or 'A client'} gives the same answer, and its answers are gold."
-            return ProposalReviewed(memory_id=name, verdict="approved", reason=reason, by=command.key or "client")
-        return "The run has this memory already, or had it and took it out of use."
     del identity["kind"]
-    return MemoryProposed(
+    proposed = MemoryProposed(
         **identity,
         memory_id=name,
         feedback=event.feedback,
@@ -270,14 +270,24 @@ def _proposed(
         origin=Origin(facts=(draft_of(event).fact_id.hex(),), saw="answers", by=command.key or "client"),
         embedding=to_bytes(command.vector),
     )
+    return (_why_not_again(state, proposed) if state.memory.count_of(name) else "") or proposed
 
 
-def _may_approve(state: State, command: GiveFeedback, memory_id: str) -> bool:
-    """Return whether a memory is another key's, is not decided on, and waits for more than a key in doubt says."""
-    proposed = state.traffic.proposal(memory_id)
-    is_open = bool(proposed) and state.traffic.verdict(memory_id) in ("", "waiting")
-    is_others = bool(proposed and proposed.key != command.key)
-    return is_open and is_others and command.key not in doubted(state.memory, command.task_type)
+def _why_not_again(state: State, proposed: MemoryProposed) -> str:
+    """Return why a demonstration of a memory that exists is not used, "" if it approves that memory: gold, from a key
+    that is not in doubt, and the first such word of its key."""
+    name, row = proposed.memory_id, state.memory.row(proposed.memory_id)
+    earlier = state.traffic.proposal(name)
+    if earlier is None or state.traffic.verdict(name) not in ("", "waiting"):
+        return "The run has this memory already, or had it and took it out of use."
+    is_repeated = earlier.is_gold and earlier.key == proposed.key
+    if not proposed.is_gold or is_repeated or proposed.origin.by in doubted(state.memory, proposed.task_type):
+        return f"It was proposed already, and is on trial or waits for a review: {name}."
+    if (row.question, row.wrong_answer) != (proposed.question, proposed.wrong_answer):
+        return (
+            f"It was proposed already in other letters, or with another wrong answer, for a person to review: {name}."
+        )
+    return ""
 
 
 def last_words(words: Iterable[FeedbackGiven]) -> list[FeedbackGiven]:

@@ -8,6 +8,8 @@ Rules
       so one inference is one pull, however much feedback there is. Earlier rewards are corrected by the difference.
     - What the guard refuses is as if it had not been published: its memories go into quarantine permanently, and its
       rewards are taken back, to be tried again with the feedback of the next publish.
+    - What a key says whose answers are gold is taken in its own words: another key that says the same waits for its
+      turn. If it takes back what approved a memory, that waits for a review again.
     - What passes the guard, but no anchor can judge (rules/trials.py), goes into quarantine until a person, or a key
       whose answers are gold, reviews it; so does everything that a client in doubt proposes (engine/rules/doubt.py),
       including its new cases, which no anchor is asked with. What is approved is brought back in an iteration of its
@@ -17,7 +19,7 @@ Rules
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -39,6 +41,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
 _TAKEN_BACK = "Its key corrected the demonstration, and no other proposes the same."
+_WITHDRAWN = "The key whose answers are gold gave another answer since it approved this one."
 _LEAK = "It holds a question that must not be learned."
 
 
@@ -46,7 +49,8 @@ class Publish(NamedTuple):
     """UPDATE of a publish, for one key: its proposals become memories, its feedback rewards. `words` is all of the
     key's feedback so far, in the log's order; `inferences` are its own that can be rewarded, `proposals` those without
     a final decision, including another key's of the same memory; `rewarded` is what these inferences were rewarded with
-    so far. With `reviews`, by memory, those that a person approved are taken into use, and nothing else."""
+    so far. `gold` are the demonstrations, by feedback, that count as right. With `reviews`, by memory, those that were
+    approved are taken into use, and nothing else."""
 
     iteration: int
     key: str
@@ -54,18 +58,20 @@ class Publish(NamedTuple):
     inferences: Sequence[v.InferenceOpened]
     proposals: Sequence[v.MemoryProposed]
     rewarded: Sequence[v.BanditUpdated]
+    gold: Set[str] = frozenset()
     reviews: Mapping[str, v.ProposalReviewed] = {}
 
 
 class SettlePublish(NamedTuple):
     """Follow the guard's verdict on a publish; `rewarded` is what its UPDATE gave. `anchors` are the anchors' vectors
     by id, and `floors`, by task type, the least cosine at which an anchor is near enough to judge a memory, measured
-    before this publish (rules/trials.py)."""
+    before this publish (rules/trials.py). `gold` are the demonstrations, by feedback, of keys with gold."""
 
     iteration: int
     rewarded: Sequence[v.BanditUpdated]
     anchors: Mapping[str, Vector] = {}
     floors: Mapping[str, float] = {}
+    gold: Set[str] = frozenset()
 
 
 class _Weight(NamedTuple):
@@ -137,18 +143,25 @@ def _memories(setting: Setting, state: State, command: Publish) -> Iterator[v.Ev
     met = Met(state.memory)
     for place, (name, all_of_it) in enumerate(sorted(by_memory.items())):
         alive = [proposed for proposed in all_of_it if proposed.feedback in kept]
-        if not alive and any(proposed.key != command.key for proposed in all_of_it):
+        right = [proposed for proposed in all_of_it if proposed.feedback in command.gold]
+        own = [proposed for proposed in right if proposed.key == command.key] if right else alive
+        verdict, review = state.traffic.verdict(name), command.reviews.get(name)
+        if verdict not in (("approved",) if review else ("", "waiting")):
+            continue  # for the turn with reviews, or decided on since the log was read
+        if review and not right and review.by in {proposed.origin.by for proposed in all_of_it if proposed.is_gold}:
+            yield _settled(name, command.iteration, _WITHDRAWN, "waiting")
+            continue
+        if not own and any(proposed.key != command.key for proposed in all_of_it):
             continue  # until the other key's turn
-        if not alive:
+        if not own:
             yield _settled(name, command.iteration, _TAKEN_BACK)
             continue
-        if command.reviews:
-            review = command.reviews[name]
+        if review:
             yield v.MemoryReleased(memory_id=name, reason=review.reason, by=review.by)
             continue
-        if state.traffic.verdict(name):
+        if verdict:
             continue  # until a person decides
-        event = met.again(_memory(alive[0], command.iteration, place))
+        event = met.again(_memory(own[0], command.iteration, place))
         # What `decide` would refuse must be settled here, where it is known.
         if setting.guarded.likeness(texts_of(event)).is_leak:
             yield _settled(name, command.iteration, _LEAK)
@@ -175,8 +188,7 @@ def _judged(state: State, command: SettlePublish, row: MemoryRow) -> v.ProposalS
     """Return the verdict of the anchors that were asked with a memory, if the guard passed the iteration."""
     floor = command.floors.get(row.task_type, 0.0)
     trials = trials_of(state, command.iteration, row.memory_id, from_bytes(row.embedding), command.anchors)
-    proposed = state.traffic.proposal(row.memory_id)
-    is_gold = bool(proposed and proposed.is_gold and proposed.origin.by == row.origin.by)
+    is_gold = row.question_id in command.gold
     if reason := why_doubted(state.memory, row) or why_undecided(trials, floor, is_gold=is_gold):
         return _settled(row.memory_id, command.iteration, reason, "waiting", floor, trials)
     return _settled(row.memory_id, command.iteration, "", "published", floor, trials)

@@ -67,9 +67,10 @@ def _waiting(each: Waiting, *, whole: bool) -> str:
         "reasoning": each.reasoning,
         "answer": each.answer,
     }
+    gold = ", whose answers are gold," if each.is_gold else ""
     lines = [
         f"{each.memory_id[:ID_DIGITS]}  {each.status}  {each.outcome}  {visible(each.task_type)}",
-        f"  proposed by the key {each.key or '(none)'} at {each.proposed}, tried in {each.marker}",
+        f"  proposed by the key {each.key or '(none)'}{gold} at {each.proposed}, tried in {each.marker}",
         f"  {'waited' if each.status == 'approved' else 'waits'} because: {each.why}",
         f"  leak check: holds {each.leak:.0%} of the {each.leak_split} question that it is most like"
         if each.leak_split

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
+from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.runtime import Runtime
@@ -76,7 +77,11 @@ class Clients:
         """Ask, and demonstrate an answer; return what was recorded of it."""
         body = {"model": "m", "messages": [{"role": "user", "content": question}]}
         about = self.call(name, "/v1/chat/completions", body).headers["x-mage-inference"]
-        said = {"inference_id": about, "metric": "fix", "idempotency_key": about}
+        return self.say(name, about, question, answer, once=about)
+
+    def say(self, name: str, about: str, question: str, answer: str, *, once: str) -> dict[str, Any]:
+        """Demonstrate an answer to an inference's question; return what was recorded of it."""
+        said = {"inference_id": about, "metric": "fix", "idempotency_key": once}
         told = self.call(name, "/v1/feedback", {**said, "value": {"answer": answer, "question": question}})
         return dict(told.json())
 
@@ -121,6 +126,15 @@ def test_a_planted_text_waits_for_a_person_who_sees_why_and_what_is_near(clients
         assert PLANTED not in msgspec.json.encode(shown.model_dump(mode="json")).decode()
 
 
+def test_of_two_keys_that_propose_the_same_a_person_reads_the_words_that_would_be_in_use(clients: Clients) -> None:
+    clients.plant("mallory", QUESTION, PLANTED)
+    clients.plant("boss", f"{QUESTION}\u200b", PLANTED)
+    clients.publish()
+    [waiting] = review(clients.live.run).proposals
+    assert (waiting.key, waiting.question) == ("boss", f"{QUESTION}\u200b")
+    assert clients.live.state.memory.row(waiting.memory_id).question == waiting.question
+
+
 def test_only_a_key_that_curates_decides_and_never_on_what_it_proposed_itself(clients: Clients) -> None:
     planted, own = (clients.plant(name, QUESTION, name)["memory_id"] for name in ("mallory", "boss"))
     clients.publish()
@@ -162,9 +176,31 @@ def test_what_gold_says_is_in_use_without_a_person_and_verify_decides_it_again(c
     told = clients.plant("crm", QUESTION, "DE89 3704")
     assert (told["trust"], told["memory_id"]) == ("gold", waits), "it approves what mallory said"
     clients.publish()
+    [*_, made_of] = clients.call("boss", f"/v1/memories/{own}").json()["origin"]
+    assert made_of.endswith("from a key whose answers are gold")
     rows = clients.live.state.memory
     assert [rows.row(name).status for name in (own, waits)] == ["active", "active"]
     assert shown_by(clients.live, trust="gold").trust == "full", "what a model proposes through a tool is no gold"
+    check = learned_in(clients.live.run.log_path)
+    assert check.ok and not check.doubt, check.detail
+
+
+def test_what_was_approved_and_then_taken_back_on_either_side_is_decided_so_again(clients: Clients) -> None:
+    kept, withdrawn, corrected = (
+        clients.plant("mallory", f"Who owns the {each}?", "Ann") for each in ("van", "bus", "cab")
+    )
+    clients.publish()
+    clients.plant("crm", "Who owns the van?", "Ann")
+    approved = clients.plant("crm", "Who owns the bus?", "Ann")
+    clients.say("crm", approved["inference"], "Who owns the bus?", "Bob", once="2")
+    assert clients.decide("boss", corrected["memory_id"], "approve") == 200
+    clients.say("mallory", corrected["inference"], "Who owns the cab?", "Bob", once="3")
+    clients.publish()
+    clients.publish()
+    state = clients.live.state
+    assert [status_of(state, each["memory_id"]) for each in (kept, withdrawn, corrected)] == [
+        *("active", "waiting", "quarantined")
+    ]
     check = learned_in(clients.live.run.log_path)
     assert check.ok and not check.doubt, check.detail
 

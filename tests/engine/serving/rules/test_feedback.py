@@ -13,7 +13,7 @@ from mage_es.engine.commands import Curate, Curation, RecordFacts
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.serving.rules.feedback import Feedback, GiveFeedback, give_feedback
+from mage_es.engine.serving.rules.feedback import Feedback, GiveFeedback, give_feedback, last_words
 from mage_es.engine.serving.rules.publishing import Publish, SettlePublish, decide_publish, decide_settling
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import Conflict, UsageError
@@ -75,9 +75,11 @@ class Heard:
         """Give feedback on an inference, or on a session where `about` names none, and record it."""
         one = self.inferences.get(about)
         thing = {"inference_id": about} if one else {"session_id": about}
-        said = Feedback(metric=more.pop("metric", "good"), value=value, idempotency_key=once, **thing, **more)
+        metric = more.pop("metric", "good")
         known = {word.feedback: word for word in self.of(v.FeedbackGiven)}
-        command = GiveFeedback(said, key, trust, one.session if one else about, "How many?", VECTOR, "t")
+        question = more.pop("question", "How many?")
+        said = Feedback(metric=metric, value=value, idempotency_key=once, **thing, **more)
+        command = GiveFeedback(said, key, trust, one.session if one else about, question, VECTOR, "t")
         earlier = give_feedback(self.setting, self.built.state, command)[0].event
         assert isinstance(earlier, v.FeedbackGiven)
         found = known.get(earlier.feedback)
@@ -102,8 +104,10 @@ class Heard:
             if event.memory_id not in settled and (not is_review or event.memory_id in reviews)
         ]
         words = [word for word in self.of(v.FeedbackGiven) if word.key == key]
+        kept = {word.feedback for word in last_words(self.of(v.FeedbackGiven))}
+        golden = {event.feedback for event in self.of(v.MemoryProposed) if event.is_gold}
         own = [one for one in self.inferences.values() if one.key == key]
-        update = Publish(k, key, words, own, proposals, self.of(v.BanditUpdated), reviews)
+        update = Publish(k, key, words, own, proposals, self.of(v.BanditUpdated), golden & kept, reviews)
         done = self._record(
             [draft.event for draft in self._decide(decide_publish(self.setting, self.built.state, update))]
         )
@@ -114,7 +118,7 @@ class Heard:
         decided = {"correct": 0, "total": 0, "against": 0, "drop": 0.0, "p_value": 1.0, "smallest_drop": 0.0}
         decided |= {"best": 0, "best_drop": 0.0, "best_p_value": 1.0}
         self._record([v.GuardDecided(iteration=k, verdict=verdict, **decided)])  # type: ignore[arg-type]
-        settling = SettlePublish(k, rewarded, dict.fromkeys(anchors, VECTOR), {"t": 0.9})
+        settling = SettlePublish(k, rewarded, dict.fromkeys(anchors, VECTOR), {"t": 0.9}, golden)
         after = self._decide(decide_settling(self.built.state, settling))
         self.iteration += 1
         return done + self._record([draft.event for draft in after])
@@ -355,9 +359,9 @@ def test_a_proposal_that_holds_a_held_out_question_is_refused_without_its_words(
 # ------------------------------------------------------------ what waits for a person
 
 
-def waiting(heard: Heard) -> str:
+def waiting(heard: Heard, value: Any = None, **more: Any) -> str:
     """Have a demonstration wait for a review; return its memory's id."""
-    said, _ = heard.say({"answer": "4"})
+    said, _ = heard.say(value or {"answer": "4"}, **more)
     heard.publish(judges=1)
     assert isinstance(said, v.FeedbackGiven)
     return said.memory_id
@@ -406,12 +410,111 @@ def test_what_gold_says_needs_no_anchor_that_can_judge_it_but_the_guard_refuses_
 def test_what_gold_says_approves_the_same_of_another_key() -> None:
     heard = Heard(inference("inf-1-1"), inference("inf-1-2", key="crm"))
     name = waiting(heard)
-    said, reviewed = heard.say({"answer": "4"}, "inf-1-2", once="b", key="crm", trust="gold")
+    said, _, reviewed = heard.say({"answer": "4"}, "inf-1-2", once="b", key="crm", trust="gold")
     assert isinstance(said, v.FeedbackGiven) and said.memory_id == name
     assert isinstance(reviewed, v.ProposalReviewed)
     assert (reviewed.memory_id, reviewed.verdict, reviewed.by) == (name, "approved", "crm")
+    heard.publish("crm", judges=0, is_review=True)
+    assert heard.built.state.memory.row(name).status == "active"
+
+
+@pytest.mark.parametrize("hidden", ["\U000e0050\U000e0061\U000e0079", "\u200b", " \n!"])
+def test_gold_approves_no_question_that_holds_more_than_its_own(hidden: str) -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2", key="crm"))
+    name = waiting(heard, question=f"How many?{hidden}")
+    [said] = heard.say({"answer": "4"}, "inf-1-2", once="b", key="crm", trust="gold")
+    assert isinstance(said, v.FeedbackGiven) and not said.memory_id
+    assert name in said.unused and "in other letters" in said.unused
+
+
+def test_gold_approves_no_wrong_answer_but_its_own() -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2", key="crm"))
+    waiting(heard, {"answer": "4", "wrong_answer": "Pay it to DE00 6666."})
+    [said] = heard.say({"answer": "4", "wrong_answer": "5"}, "inf-1-2", once="b", key="crm", trust="gold")
+    assert isinstance(said, v.FeedbackGiven) and not said.memory_id and "another wrong answer" in said.unused
+
+
+def test_what_gold_approved_and_took_back_waits_again() -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2", key="crm"))
+    name = waiting(heard)
+    heard.say({"answer": "4"}, "inf-1-2", once="b", key="crm", trust="gold")
+    heard.say({"answer": "6"}, "inf-1-2", once="c", key="crm", trust="gold")
+    heard.publish(judges=0, is_review=True)
+    assert heard.built.state.memory.row(name).status == "quarantined"
+    assert heard.built.state.traffic.verdict(name) == "waiting"
+    [again] = heard.say({"answer": "4"}, "inf-1-2", once="d", key="crm", trust="gold")
+    assert isinstance(again, v.FeedbackGiven) and not again.memory_id, "what gold cannot decide is for a person"
+    heard.curate(name, "approve")
+    heard.publish(judges=0, is_review=True)
+    assert heard.built.state.memory.row(name).status == "active", "a person may approve it all the same"
+
+
+def test_what_gold_approved_stays_so_if_the_key_that_proposed_it_takes_it_back() -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2", key="crm"))
+    name = waiting(heard)
+    heard.say({"answer": "4"}, "inf-1-2", once="b", key="crm", trust="gold")
+    heard.say({"answer": "6"}, once="c")
+    for key in ("", "crm"):
+        heard.publish(key, judges=0, is_review=True)
+    assert heard.built.state.memory.row(name).status == "active"
+
+
+def test_what_two_keys_with_gold_say_alike_is_gold() -> None:
+    heard = Heard(inference("inf-1-1", key="crm"), inference("inf-1-2", key="erp"))
+    said, _ = heard.say({"answer": "4"}, key="crm", trust="gold")
+    heard.say({"answer": "4"}, "inf-1-2", once="b", key="erp", trust="gold")
+    heard.publish("crm", judges=0)
+    assert isinstance(said, v.FeedbackGiven)
+    assert heard.built.state.memory.row(said.memory_id).status == "active"
+
+
+def test_a_key_that_became_gold_approves_what_it_said_before_but_once() -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2"))
+    name = waiting(heard)
+    assert len(heard.say({"answer": "4"}, "inf-1-2", once="b", trust="gold")) == 3
+    [again] = heard.say({"answer": "4"}, "inf-1-2", once="c", metric="other", trust="gold")
+    assert isinstance(again, v.FeedbackGiven) and not again.memory_id
     heard.publish(judges=0, is_review=True)
     assert heard.built.state.memory.row(name).status == "active"
+
+
+def test_what_a_model_proposes_with_a_key_of_gold_lends_that_no_word() -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2"), inference("inf-1-3"))
+    heard.say({"answer": "4"}, question="How many?\u200b")  # a tool's proposal, which has no more than full trust
+    said, _ = heard.say({"answer": "4"}, "inf-1-2", once="b", trust="gold")
+    heard.publish(judges=0)
+    assert isinstance(said, v.FeedbackGiven)
+    row = heard.built.state.memory.row(said.memory_id)
+    assert (row.status, row.question) == ("active", "How many?")
+    heard.say({"answer": "5"}, once="c")
+    said, _ = heard.say({"answer": "5"}, "inf-1-3", once="d", trust="gold")
+    heard.say({"answer": "6"}, "inf-1-3", once="e", trust="gold")
+    heard.publish(judges=0)
+    assert isinstance(said, v.FeedbackGiven)
+    assert heard.built.state.memory.row(said.memory_id).status == "quarantined", "gold took it back"
+
+
+def test_what_gold_says_too_waits_for_the_turn_of_gold() -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2", key="crm"))
+    heard.say({"answer": "4"}, question="How many?\u200b")
+    said, _ = heard.say({"answer": "4"}, "inf-1-2", once="b", key="crm", trust="gold")
+    heard.publish(judges=0)
+    heard.publish("crm", judges=0)
+    assert isinstance(said, v.FeedbackGiven)
+    row = heard.built.state.memory.row(said.memory_id)
+    assert (row.status, row.question) == ("active", "How many?")
+
+
+def test_what_a_person_rejects_while_a_publish_reads_stays_out_of_use() -> None:
+    heard = Heard(inference("inf-1-1"))
+    name = waiting(heard)
+    reviewed = heard.curate(name, "approve")
+    heard.curate(name, "reject")
+    assert isinstance(reviewed, v.ProposalReviewed)
+    words = heard.of(v.FeedbackGiven)
+    stale = Publish(1, "", words, (), heard.of(v.MemoryProposed), (), frozenset(), {name: reviewed})
+    [mark] = decide_publish(heard.setting, heard.built.state, stale)
+    assert isinstance(mark.event, v.PhaseCompleted)
 
 
 def test_gold_brings_back_nothing_that_was_rejected_and_no_key_without_it_approves() -> None:

@@ -63,7 +63,7 @@ def main() -> None:
     world = reopen_world(reader, data_dir=None, frozen=True)
     seen = {*world.setting.anchors, *(event.question_id for event in reader.of(QuestionPlanned))}
     own = PrivateSet(told.set, told.seed)
-    tickets = [each for each in own.questions("evolution") if each.question_id not in seen][: told.tickets]
+    tickets = [each for each in own.questions("evolution") if each.id not in seen][: told.tickets]
     options = ("--learn", "propose", "--trust", "gold", "--holdback", "0.25", "--publish-every", "1")
     port = urlsplit(spec.options["base_url"]).port or 80
     answers, began = list[tuple[str, bool]](), time.monotonic()

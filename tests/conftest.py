@@ -19,14 +19,13 @@ from tests.few_words import FEW, FEW_EPISODES
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 if find_spec("mage_es.engine.players"):  # the kernel is tested without it, too (tests/wings.py)
+    import tests.kit.truthworld  # noqa: F401  # its entry points
     from mage_es.engine.players.worlds.wordmath import benchmark as wordmath
     from mage_es.engine.players.worlds.workshop import benchmark as workshop
-    from tests.kit.truthworld import benchmark as truthworld
 
     WHOLE = [(world.SIZES, dict(world.SIZES)) for world in (wordmath, workshop)]
     # Opening a whole benchmark would take most of a small run's time.
     wordmath.SIZES.update(FEW)
-    truthworld.SIZES.update(FEW)
     workshop.SIZES.update(FEW_EPISODES)
 
 # A third of the time of collecting thousands of tests would be the search for garbage among them: there is none.

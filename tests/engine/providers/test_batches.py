@@ -447,7 +447,7 @@ def test_judge_calls_that_hold_the_money_at_the_gate_and_answers_that_wait_for_i
         workers=4,
         retry_policy=QUICK,
         batches=True,
-        limits=Limits(max_usd=3.0),
+        limits=Limits(max_usd=2.0),
         prices=prices,
         stop=lambda: time.monotonic() > until,
     )

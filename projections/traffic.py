@@ -56,7 +56,7 @@ class Traffic(Projection):
                 self.processes, self.salt, self.holdback_micro = event.process, event.salt, event.holdback_micro
             case v.MemoryProposed():
                 known = self._open.get(event.memory_id)
-                if event.is_gold or not (known and known.is_gold):  # what anybody says later does not outweigh gold
+                if event.is_gold or not (known and known.is_gold):  # nothing said later outweighs gold
                     self._open[event.memory_id] = event
                 self._settled.pop(event.memory_id, None)  # refused without ever being a memory
             case v.ProposalSettled() | v.ProposalReviewed():

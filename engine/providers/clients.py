@@ -37,7 +37,7 @@ MOST_BYTES = 2**26
 Form = TypeVar("Form")
 _LEAST_KEY = 8
 OPENAI = "OPENAI_API_KEY", "https://api.openai.com/v1"
-"""The key's variable, and the address, of the provider whose protocol others speak."""
+"""OpenAI's variable for the key, and its address; other servers speak its protocol."""
 SYSTEMS = ("apart", "joined")
 """Where the system message goes: the values of the option `system`."""
 

@@ -10,7 +10,7 @@ _NUMBER = re.compile(r"[-+]?[\d.,/ ]*\d[\d.,/ ]*%?")
 
 
 def are_labels(golds: Collection[str]) -> bool:
-    """Return whether questions share a few right answers, as in sorting into groups."""
+    """Return whether many questions share a few right answers, as when things are sorted into groups."""
     distinct = set(golds)
     most = _GRADES if all(_NUMBER.fullmatch(gold) for gold in distinct) else _LABELS
     return 0 < len(distinct) <= min(most, len(golds) // _SHARED)

@@ -1,15 +1,16 @@
 """How likely an answer is to be right, judged by the words of the question: a ridge regression, learned from cases.
 
-A metric (rules/metric.py) repeats the answers of similar questions. If each word speaks for an answer by itself,
-whatever else was said ("over 20 kg", "refund", "never again"), it is better to weigh all words of all cases, as a
-regression does. If an answer follows from two things together, a regression finds nothing, but a metric does.
+A metric (rules/metric.py) repeats the answers of similar questions. Often a single word points to an answer, whatever
+else is said ("over 20 kg", "refund", "never again"); then a regression, which weighs every word over all cases, does
+better. Where an answer depends on two things together, a regression finds nothing, but a metric does.
 
 Rules
     - Each task type has one regression, of the parts of its answers (`features` in rules/metric.py; each is 1 or 0) on
       the words of its questions in BUCKETS (rules/hashing.py), whatever the run's embedder is. [Hoerl and Kennard 1970]
       Parts that occur in only one case, or in every case, tell nothing and are left out.
-    - For labels a number also counts as it is written (NAMES), if two cases have it: 404 and 409 are about the same
-      amount, but an error code, an account or a shelf is a name. Other answers repeat it, and a model copies that.
+    - Where answers are labels, a number that two cases share also counts as it is written (NAMES): 404 and 409 are
+      about the same amount, but an error code, an account or a shelf is a name. In other answers the number itself
+      appears, and a model copies it anyway.
     - Either all words count alike, or a word counts more the fewer questions have it (inverse document frequency,
       Sparck Jones 1972), because in long texts the rare words decide. Of these two weightings and the penalties in
       PENALTIES, the pair with the least squared error is used, with each case left out once. [Allen 1974]

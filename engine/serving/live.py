@@ -157,7 +157,7 @@ class LiveRun:
         self._embedder = WatchedEmbedder(world.embedder, told)
         self.world = world._replace(embedder=self._embedder)
         self.learn, self.lock, self._has_texts = learn, threading.RLock(), record_texts
-        self._keeping = threading.Lock()  # held while what was learned is looked through, or changed, by a person
+        self._keeping = threading.Lock()  # held while a publish reads what was learned, or a person changes it
         self.layout, traffic = layout_of(self.world.setting, self.state), self.state.traffic
         # Kept, so that a session stays on its side however often the process is restarted.
         salt, share = traffic.salt or secrets.token_hex(SALT_BYTES), round(holdback * v.MICRO)

@@ -17,7 +17,7 @@ from mage_es.engine.bench.crafter.wording import NOT_VALID, Scene, in_view, long
 from mage_es.engine.seams.environment import Entity, Observation, StepOutcome
 
 MOST_STEPS = 2_000
-"""Most steps of an episode in the protocol."""
+"""An episode ends after this many steps, as in the text protocol."""
 _ROLLOUT = 64
 """Pixels per side in the simulator's own rollouts, which draw each step once."""
 _NOOP = ACTIONS.index("Noop")

@@ -76,7 +76,7 @@ def yes_no(reply: str, label: object) -> bool | None:
 
 
 def anomaly(reply: str, label: object) -> bool | None:
-    """Return whether the finding is the label: never so with the published labels, which are not capitalised."""
+    """Return whether the reply names the label. With the published labels, which are not capitalised, it never does."""
     found = _ANOMALY.search(reply)
     return found[0].title() == label if found else None
 

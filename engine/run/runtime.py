@@ -30,10 +30,11 @@ ACCURACY, MEAN_SCORE = "accuracy", "mean score"
 class ProgressNote(msgspec.Struct, frozen=True, kw_only=True):
     """What a run is doing, how far it has got, and how well it is going.
 
-    `phase` is a phase of the loop, "exam", "asked again" or "judged again". `done` and `total` count its questions (or
-    guidance calls). `measure` names what `level` is, over the questions judged so far in the phase without revisits
-    (None before the first): accuracy, or the mean score of episodes. In the phase `snapshot` it is that of the `anchors` measured so far, including those whose prompts would
-    be the same. `revisits` is (right, all). A message with `is_announcement` should be shown at once.
+    `phase` is a phase of the loop, "exam", "asked again" or "judged again". `done` and `total` count its questions
+    (or guidance calls). `measure` names what `level` is, over the questions judged so far in the phase without
+    revisits (None before the first): accuracy, or the mean score of episodes. In the phase `snapshot` it is that of
+    the `anchors` measured so far, including those whose prompts would be the same. `revisits` is (right, all). A
+    message with `is_announcement` should be shown at once.
     """
 
     run_id: str

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection
 
-_SHARED = 5  # questions per right answer, on average, for answers to be labels
-_LABELS, _GRADES = 100, 10  # most answers that are labels, and most numbers, since results of calculations repeat too
+_LABELS, _SHARED = 100, 2  # most different answers that are labels, and questions per answer, on average
+_GRADES, _GRADED = 10, 5  # the same where all are numbers, since results of calculations repeat too
 _SHORT = 40  # characters of an answer that is not reasoned out in words
 _NUMBER = re.compile(r"[-+]?[\d.,/ ]*\d[\d.,/ ]*%?")
 
@@ -12,8 +12,9 @@ _NUMBER = re.compile(r"[-+]?[\d.,/ ]*\d[\d.,/ ]*%?")
 def are_labels(golds: Collection[str]) -> bool:
     """Return whether many questions share a few right answers, as when things are sorted into groups."""
     distinct = set(golds)
-    most = _GRADES if all(_NUMBER.fullmatch(gold) for gold in distinct) else _LABELS
-    return 0 < len(distinct) <= min(most, len(golds) // _SHARED)
+    is_graded = all(_NUMBER.fullmatch(gold) for gold in distinct)
+    most, shared = (_GRADES, _GRADED) if is_graded else (_LABELS, _SHARED)
+    return 0 < len(distinct) <= min(most, len(golds) // shared)
 
 
 def are_short(golds: Collection[str]) -> bool:

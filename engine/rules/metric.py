@@ -14,9 +14,8 @@ Rules
     - First candidate: relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage. The mean
       of all vectors is subtracted from each; the result is multiplied by the inverse square root of the scatter within
       answers plus a multiple of the identity. The scatter within answers is the residual of a regression of the vectors
-      on the answers. An answer is represented by itself and by each of its words that another answer shares: a code of
-      three parts is near to one that shares two of them. For labels this is the scatter around the label means, as in
-      the paper.
+      on the answers. An answer is represented by its words and numbers, those that another answer shares: the code Z4H
+      is near to Z4L and Z2H. For labels this is the scatter around the label means, as in the paper.
     - Second candidate: neighbourhood components analysis (Goldberger, Roweis, Hinton and Salakhutdinov 2004). Each case
       draws another case of its type, a nearer one with a higher probability; the map is the one under which it most
       probably draws one with its own answer. It finds what the first candidate cannot: an answer that follows from two
@@ -62,7 +61,7 @@ from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import since
 from mage_es.engine.rules.gold import are_labels, are_numbers
 from mage_es.engine.rules.own import normal_form, of_anchors
-from mage_es.engine.rules.regression import BUCKETS, Regression, regression_of, words_of
+from mage_es.engine.rules.regression import BUCKETS, Regression, parts_of, regression_of, words_of
 from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice, computed_of
@@ -91,7 +90,8 @@ _NEVER = -1e9
 _BLOCK = 4_096
 _OLD = "before a change\x00"
 """The prefix that, before a task type's name, names the separate type of its out-of-date cases."""
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"\d+|[^\W\d_]+")
+"""A word or a number of an answer: Z4H has three."""
 _Floats = NDArray[np.float64]
 
 
@@ -329,15 +329,16 @@ def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
 def features(task_type: str, answer: str) -> frozenset[str]:
     # The same word is a different answer in another type.
     answer = answer.strip().casefold()
-    parts = ("", f"={answer}", *_WORD.findall(answer))
-    return frozenset(f"{task_type}\x00{part}" for part in parts)
+    words = _WORD.findall(answer)
+    whole = f"={answer}" if len(words) < 2 else f"~{answer}"
+    return frozenset(f"{task_type}\x00{part}" for part in ("", whole, *words))
 
 
 def _relevant(cases: _Cases) -> Metric:
     vectors, features = cases.vectors, cases.features
     mean = vectors.mean(axis=0)
     within = vectors - mean
-    count = Counter(chain.from_iterable(features))
+    count = Counter(chain.from_iterable(map(parts_of, features)))
     if shared := sorted(name for name, times in count.items() if 1 < times < len(features)):
         has = np.array([[name in own for name in shared] for own in features], dtype=np.float64)
         has -= has.mean(axis=0)

@@ -14,8 +14,10 @@ Rules
     - Either all words count alike, or a word counts more the fewer questions have it (inverse document frequency,
       Sparck Jones 1972), because in long texts the rare words decide. Of these two weightings and the penalties in
       PENALTIES, the pair with the least squared error is used, with each case left out once. [Allen 1974]
-    - An answer is worth the mean of what is expected of its parts, at least 0. Cases with the same answer are ranked by
-      the cosine; of those equally near the newest comes first.
+    - An answer is worth the geometric mean of what is expected of its parts, so that it needs them all: what shares two
+      parts of three with the likeliest answer is no likely answer. A part of one case alone, and one that is hardly
+      expected, counts as often as one case has it (`rare`). An answer without any part that is expected is worth 0.
+      Cases with the same answer are ranked by the cosine; of those equally near the newest comes first.
     - `nearest` (rules/retrieval.py) shows answers in proportion to their worth, by d'Hondt's rule for seats: the j-th
       nearest case with an answer counts as 1/j of what the answer is worth. So a doubtful question gets cases of both
       answers, and the number that agree with the nearest says how sure the prediction is (rules/recall.py). Labels get
@@ -45,6 +47,8 @@ SEATS = 16
 """How many of the likeliest answers have seats: more are never shown."""
 TIE = 0.01
 """The weight of the cosine."""
+NAME = "\x00~"
+"""What begins the name of an answer of several words: that tells it from others of the same words, and nothing else."""
 _HASHING = Hashing(BUCKETS, NAMES)
 """Shared by all, so that each word is cached once."""
 _Floats = NDArray[np.float64]
@@ -57,12 +61,15 @@ def words_of(questions: Sequence[str]) -> _Floats:
 
 class CaseAnswers(NamedTuple):
     """The answers of n cases in columns: `codes` [n] gives the number of each case's answer, of u different ones;
-    `parts` [f, u] is how much each of the f expected parts adds to the worth of each answer."""
+    `parts` [f, u] is the share that each of the f expected parts has in an answer, `others` [u] what its other parts
+    are worth."""
 
     codes: NDArray[np.intp]
     numbers: Mapping[frozenset[str], int]
     """The number of each answer, by its features, in order."""
     parts: _Floats
+    others: _Floats
+    rare: float
 
     def are(self, *answers: frozenset[str]) -> NDArray[np.bool_]:
         """Return which of the n cases have one of these answers."""
@@ -73,8 +80,9 @@ class CaseAnswers(NamedTuple):
 
     def worth(self, expected: _Floats) -> _Floats:
         """Return what each of the u answers is worth, [..., u], given what is expected of each part, [..., f]."""
-        worth: _Floats = np.maximum(expected @ self.parts, 0.0)
-        return worth
+        logs: _Floats = np.log(np.maximum(expected, self.rare))
+        is_expected = (expected > 0) @ (self.parts > 0)
+        return np.where(is_expected, np.exp(logs @ self.parts) * self.others, 0.0)
 
 
 class Regression(NamedTuple):
@@ -85,6 +93,8 @@ class Regression(NamedTuple):
     weights: _Floats
     shares: _Floats
     parts: Sequence[str]
+    rare: float
+    """What is expected of a part that one case alone has."""
     taught: frozenset[str] = frozenset()
     """The ids and normalised texts of the questions that it was learned from. It must not rank for them, because it has
     seen their answers.
@@ -107,14 +117,24 @@ class _Ridge(NamedTuple):
     error: float
 
 
-def answers_of(features: Iterable[frozenset[str]], parts: Sequence[str]) -> CaseAnswers:
+def parts_of(features: frozenset[str]) -> Sequence[str]:
+    """Return the parts of an answer, without its name."""
+    return [part for part in features if NAME not in part]
+
+
+def answers_of(features: Iterable[frozenset[str]], parts: Sequence[str], rare: float) -> CaseAnswers:
     """Return the answers of cases, each by its features, in columns."""
     numbers, places = dict[frozenset[str], int](), {part: place for place, part in enumerate(parts)}
     codes = np.array([numbers.setdefault(own, len(numbers)) for own in features], dtype=np.intp)
-    worth = np.zeros((len(parts), len(numbers)))
-    for own, number in numbers.items():
-        worth[[places[part] for part in own if part in places], number] = 1 / len(own)
-    return CaseAnswers(codes, numbers, worth)
+    shares, others = np.zeros((len(parts), len(numbers))), np.ones(len(numbers))
+    in_all = frozenset.intersection(*numbers) if numbers else frozenset()
+    for features_of_one, number in numbers.items():
+        own = parts_of(features_of_one)
+        expected = [places[part] for part in own if part in places]
+        alone = sum(part not in places and part not in in_all for part in own)
+        shares[expected, number] = 1 / max(len(expected) + alone, 1)
+        others[number] = rare ** (alone / max(len(expected) + alone, 1))
+    return CaseAnswers(codes, numbers, shares, others, rare)
 
 
 def likeliest(answers: CaseAnswers, worth: _Floats) -> Mapping[frozenset[str], float]:
@@ -136,7 +156,8 @@ def regression_of(
     ridge, scale, scaled, products = min(found, key=lambda each: each[0].error)
     mean, weights = scaled.mean(axis=0), np.zeros((len(scale), len(ridge.parts)))
     weights[occurring] = (scaled - mean).T @ ridge.dual
-    regression = Regression(scale, weights, ridge.shares - mean @ weights[occurring], ridge.parts, taught)
+    shares = ridge.shares - mean @ weights[occurring]
+    regression = Regression(scale, weights, shares, ridge.parts, 1 / len(features), taught)
     return regression, _left_out(products, features, folds)
 
 
@@ -157,7 +178,7 @@ def _scalings(words: _Floats, occurring: NDArray[np.intp]) -> Iterator[tuple[_Fl
 
 
 def _ridge(products: _Floats, features: Sequence[frozenset[str]]) -> _Ridge | None:
-    count = Counter(part for own in features for part in own)
+    count = Counter(part for own in features for part in parts_of(own))
     parts = sorted(part for part, times in count.items() if 1 < times < len(features))
     if not parts:
         return None
@@ -187,7 +208,7 @@ def _left_out(
             continue
         between, mean = products[np.ix_(asked, others)], products[np.ix_(others, others)].mean(axis=0)
         centred = between - between.mean(axis=1, keepdims=True) - mean + mean.mean()
-        answers = answers_of(known, ridge.parts)
+        answers = answers_of(known, ridge.parts, 1 / len(known))
         for place, worth in zip(asked, answers.worth(centred @ ridge.dual + ridge.shares), strict=True):
             found[place] = next(iter(likeliest(answers, worth)), None)
     return found

@@ -282,7 +282,7 @@ class Candidates:
         if made_by is not regression:
             answered = [self._memory.row(name).answer for name in rows.ids]
             parts = {answer: features(self.query.task_type, answer) for answer in {*answered}}
-            known = answers_of(map(parts.__getitem__, answered), regression.parts)
+            known = answers_of(map(parts.__getitem__, answered), regression.parts, regression.rare)
             rows.computed["answers by regression"] = regression, known
         answers: CaseAnswers = known
         return answers, answers.worth(expected)

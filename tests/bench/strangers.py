@@ -1,12 +1,15 @@
-"""Three task sets of private rules in which a number is a name or an answer, as files of lines.
+"""Task sets of private rules whose answers are codes and numbers, as files of lines.
 
 `python -m tests.bench.strangers FOLDER [SEED]` writes `account_no.jsonl` (each of twenty accounts has a desk),
-`note_json.jsonl` (a carrier's code and a quantity, as JSON) and `fee.jsonl` (a plan's base and so much per item).
+`note_json.jsonl` (a carrier's code and a quantity, as JSON), `fee.jsonl` (a plan's base and so much per item),
+`catalogue.jsonl` and `wide_catalogue.jsonl` (30 and 60 codes of two parts, of a material and a product) and
+`shipping.jsonl` (a mark of three parts: zone, and whether it is heavy).
 """
 
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -53,7 +56,38 @@ def fee(r: Random) -> _Draw:
         yield f"{sent}, {r.choice(('wrapped', 'unwrapped', 'in one box'))}. What is the fee?", str(base[p] + per * n)
 
 
-SETS: Mapping[str, Callable[[Random], _Draw]] = {"account_no": account_no, "note_json": note_json, "fee": fee}
+def catalogue(r: Random, products: int = 5) -> _Draw:
+    made = ("shelf", "lamp", "bowl", "hook", "tray", "stool", "frame", "vase", "clock", "box")[:products]
+    material = {name: f"{r.choice('KLMNPR')}{at}" for at, name in enumerate(("oak", "steel", "glass", "cotton"), 1)}
+    material |= {name: f"{r.choice('KLMNPR')}{at}" for at, name in enumerate(("cork", "brass"), 5)}
+    product = dict(zip(made, map(str, r.sample(range(10, 99), products)), strict=True))
+    praise = ("Sturdy", "Timeless", "Handmade", "Slim", "Large", "Compact", "Bestselling", "Elegant")
+    rooms = ("kitchen", "hall", "bathroom", "study", "garden", "nursery")
+    ends = ("Easy to clean.", "Ships in two days.", "Two years of warranty.", "Designed in Lisbon.", "A perfect gift.")
+    while True:
+        m, p = r.choice([*material]), r.choice(made)
+        size = f"{r.randint(10, 90)} x {r.randint(10, 60)} cm, pack of {r.choice((1, 2, 4, 6))}"
+        text = f"{r.choice(praise)} {p} made of {m} for your {r.choice(rooms)}, {size}. {r.choice(ends)}"
+        yield text, f"{material[m]}-{product[p]}"
+
+
+def shipping(r: Random) -> _Draw:
+    cities = ("Oslo", "Lyon", "Graz", "Porto", "Ghent", "Turin")
+    zone, goods = dict(zip(cities, r.sample(range(1, 7), 6), strict=True)), ("fragile", "books", "clothes", "tools")
+    while True:
+        city, kg = r.choice(cities), r.randint(1, 30)
+        text = f"Shipping mark: {kg} kg, from {r.choice(('Bern', 'Ulm', 'Brno'))} to {city}, {r.choice(goods)}."
+        yield text, f"Z{zone[city]}{'H' if kg > 12 else 'L'}"
+
+
+SETS: Mapping[str, Callable[[Random], _Draw]] = {
+    "account_no": account_no,
+    "note_json": note_json,
+    "fee": fee,
+    "catalogue": catalogue,
+    "wide_catalogue": partial(catalogue, products=10),
+    "shipping": shipping,
+}
 
 
 def main() -> None:

@@ -103,6 +103,21 @@ def test_a_number_that_comes_again_is_a_name_even_among_numbers_of_its_size() ->
     assert np.mean([nearest(memory, asked(question)) == desk for question, desk in booked[120:]]) > 0.95
 
 
+def test_letters_and_numbers_of_a_mark_are_learned_apart() -> None:
+    # Twelve marks of two parts: the town says the zone, whatever the weight, and the weight the letter.
+    draw, zones = np.random.default_rng(5), {"Graz": 1, "Lyon": 4, "Oslo": 6, "Porto": 9, "Turin": 3, "Ghent": 7}
+    parcels = zip(*(draw.choice([*each], 220) for each in (SENDERS, zones, range(1, 31))), strict=True)
+    marked = [(f"{kg} kg by {who} to {to}.", f"Z{zones[to]}{'H' if kg > 12 else 'L'}") for who, to, kg in parcels]
+    memory = learned(marked[:120])
+    assert regression_for(memory, "t")
+    assert np.mean([nearest(memory, asked(question)) == answer for question, answer in marked[120:]]) > 0.95
+
+
+def test_answers_of_the_same_words_are_different_answers() -> None:
+    for one, other in (("1.5", "5.1"), ("C", "C++"), ("a > b", "b > a")):
+        assert features("t", one) != features("t", other)
+
+
 def test_where_answers_may_be_calculated_the_cosine_stays_unless_more_is_found_beyond_chance() -> None:
     draw, plans = np.random.default_rng(7), (("gold", 5), ("silver", 8), ("basic", 20))
     drawn = zip(draw.choice(SENDERS, 120), draw.integers(1, 9, 120), draw.integers(3, size=120), strict=True)
@@ -321,10 +336,11 @@ def test_there_is_no_regression_of_one_answer_or_without_words() -> None:
     assert regression_for(memory_of(), "t") is None
 
 
-def test_an_answer_that_shares_parts_with_what_is_expected_is_worth_these() -> None:
-    shared = [frozenset(parts) for parts in (("north", "dry"), ("north", "wet"), ("south", "dry"), ("south", "wet"))]
-    worth = answers_of(shared, ["north", "dry"]).worth(np.array([0.9, 0.5]))
-    assert np.allclose(worth, [0.7, 0.45, 0.25, 0.0])
+def test_an_answer_is_worth_the_geometric_mean_of_its_parts() -> None:
+    pairs = [("north", "dry"), ("north", "wet"), ("south", "dry"), ("south", "wet"), ("east", "dry")]
+    answers = answers_of([frozenset({"", *pair}) for pair in pairs], ["north", "dry", "east"], 0.04)
+    worth = answers.worth(np.array([0.9, 0.5, -0.1]))
+    assert np.allclose(worth**2, [0.9 * 0.5, 0.9 * 0.04, 0.5 * 0.04, 0.0, 0.5 * 0.04])
 
 
 def test_what_cases_out_of_date_said_does_not_speak_for_an_answer_of_today() -> None:
@@ -333,7 +349,7 @@ def test_what_cases_out_of_date_said_does_not_speak_for_an_answer_of_today() -> 
     old = [case._replace(is_old=True) for case in placed(TAUGHT)]
     new = [case._replace(answer=turned[case.answer]) for case in placed(TAUGHT)]
     regression = learn_metrics([*old, *new]).regressions["t"]
-    known = answers_of([features("t", lane) for lane in turned], regression.parts)
+    known = answers_of([features("t", lane) for lane in turned], regression.parts, regression.rare)
     right = 0
     for question, answer in LATER:
         worth = known.worth(regression.expected(words_of([question])[0]))

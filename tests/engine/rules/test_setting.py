@@ -56,11 +56,14 @@ def test_the_benchmarks_that_differ_from_the_usual_say_so_themselves() -> None:
     [
         ([], False),
         (["billing", "delivery"] * 5, True),
-        (["billing", "delivery"] * 4, False),
+        ([f"{material}-{product}" for material in range(6) for product in "abcdefghij"] * 2, True),
+        (["billing", "delivery", "billing"], False),
+        (["1", "2"] * 5, True),
+        (["1", "2"] * 4, False),
         ([str(number) for number in range(20)], False),
         ([str(number % 700) for number in range(7000)], False),
     ],
-    ids=["none", "two groups", "too few to tell", "each its own", "results of calculations"],
+    ids=["none", "two groups", "two of each code", "too few to tell", "grades", "few grades", "own", "results"],
 )
 def test_right_answers_are_labels_where_many_questions_share_a_few(golds: list[str], *, labels: bool) -> None:
     assert are_labels(golds) is labels

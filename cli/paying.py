@@ -35,7 +35,7 @@ def going_on(price: AskingPrice | None, run_id: str, iterations: int) -> str:
     """Return one sentence on the cost of continuing a run, None if its record does not tell."""
     if price is None:
         return f"What this takes is not known, as {run_id} has closed no iteration of its own: --dry-run estimates it."
-    taken = _taken(price, price.execution, f"as iterations on record in {run_id} did")
+    taken = _taken(price, price.execution, "as iterations on record did")
     return f"Going on with {counted(iterations, 'iteration')} of {price.questions} questions in all takes about {taken}"
 
 

@@ -145,10 +145,8 @@ class LiveRun:
         `retry_s` seconds; likewise for the embedder, which each request tries. With a `signer` the head is signed when
         serving begins and when it ends.
 
-        Raises `UsageError` for an option that is not valid, and `WriterPoisoned` if the disk refuses.
+        Raises `WriterPoisoned` if the disk refuses.
         """
-        if not 0 <= holdback <= 1:
-            raise UsageError(f"holdback is {holdback}: give a share of the sessions, such as 0.05.")
         self.run, self.log, world, self.state = opened
 
         def told(words: str) -> None:
@@ -233,7 +231,9 @@ class LiveRun:
 
     @classmethod
     def begin(cls, ready: ReadyToServe, **options: Unpack[ServingOptions]) -> LiveRun:
-        """Start serving a run that is ready to, with these options of `LiveRun`."""
+        """Start serving a run, with these options of `LiveRun`; nothing is created if one is not valid."""
+        if not 0 <= (holdback := options.get("holdback", 0.0)) <= 1:
+            raise UsageError(f"holdback is {holdback}: give a share of the sessions, such as 0.05.")
         opened = ready.open()
         try:
             return cls(opened, **options)

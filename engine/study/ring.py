@@ -42,6 +42,7 @@ from mage_es.engine.run.exams import (
     read_exam,
 )
 from mage_es.engine.run.inheriting import inheritance
+from mage_es.engine.run.notices import left_out
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import baseline_of, divide, first_event
 from mage_es.engine.seams.benchmark import Benchmark
@@ -302,7 +303,8 @@ async def aring(
     own = divide(msgspec.structs.replace(config, anchors=0), benchmark(config.seed))
     learned = min(learn_from or LEARNED, len(own.evolution))
     if learn_from and learn_from > learned:
-        raise UsageError(f"There are only {learned} questions to learn from, not {learn_from}: choose fewer.")
+        choose = f"There are only {learned} questions to learn from, not {learn_from}: choose fewer."
+        raise UsageError(" ".join((choose, *left_out(config, own))))
     each_seed = range(config.seed, config.seed + seeds)
     registration = RunRegistered(metric="accuracy", questions=questions or 0, exams=1, seeds=tuple(each_seed))
     ring = _Ring(

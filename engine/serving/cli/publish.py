@@ -44,7 +44,8 @@ def publish(
 
     found, progress = settings.find_run(run), ProgressDisplay(is_publish=True)
     price = publish_price(found, data_dir=settings.data_dir, prices=settings.prices(), execution=model)
-    pay(price, priced(price, "of anchors at most", "judging by earlier anchors"), out, settings, yes=yes)
+    if price.questions:
+        pay(price, priced(price, "of anchors at most", "judging by earlier anchors"), out, settings, yes=yes)
     again = f"Everything recorded is kept. Go on with: {settings.again('publish', found.id, '--yes')}"
     try:
         with watched(out, settings, progress, way_back=lambda: again) as runtime:

@@ -49,6 +49,12 @@ def test_it_has_what_its_parent_had_learned_and_needs_it_no_more(serve: Serve, p
     assert again.process == 2 and again.marker == 0
 
 
+def test_a_share_that_is_none_is_refused_before_a_run_is_created(serve: Serve, parent: Run) -> None:
+    with pytest.raises(UsageError, match=r"holdback is 1\.5"):
+        serve(holdback=1.5)
+    assert [each.name for each in parent.path.parent.iterdir()] == [parent.id]
+
+
 def with_a_hint(record: Record) -> Event:
     """Change a run's log so that every prompt of it says something more."""
     if not isinstance(event := record.event, RunStarted):

@@ -227,6 +227,16 @@ def test_a_ring_of_unknown_methods_is_refused_before_a_run_begins(
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_ring_of_too_many_questions_says_which_it_leaves_out(tmp_path: Path) -> None:
+    splits = ["train"] * 30 + ["test"] * 10
+    rows = [{"id": f"t{at}", "question": f"{at * 7919}?", "answer": "A", "split": of} for at, of in enumerate(splits)]
+    rows.append({**rows[-1], "id": "again", "split": "train"})
+    (tasks := tmp_path / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    config = Config(benchmark=f"tasks/{tasks}?scorer=exact", execution="builtin/copier", held_out=10, anchors=4)
+    with pytest.raises(UsageError, match=r"only 30 questions .* choose fewer\. 1 question is left out: again repeats"):
+        ring(config, methods=["knn"], learn_from=99, runs_dir=tmp_path / "runs")
+
+
 def test_a_method_learns_from_no_more_questions_than_there_are(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="questions to learn from, not 9999: choose fewer"):
         learning(tmp_path / "runs", "knn", WORDMATH, learn_from=9999)

@@ -59,7 +59,7 @@ from numpy.typing import NDArray
 from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import since
-from mage_es.engine.rules.gold import are_labels, are_numbers
+from mage_es.engine.rules.gold import are_labels, may_be_results
 from mage_es.engine.rules.own import normal_form, of_anchors
 from mage_es.engine.rules.regression import BUCKETS, Regression, parts_of, regression_of, words_of
 from mage_es.engine.seams.embedder import Vector
@@ -237,7 +237,7 @@ def learn_metrics(cases: Sequence[Placed]) -> FittedMetrics:
         np.array([case.vector for case in cases], dtype=np.float64),
         [features(name, case.answer) for name, case in zip(types, cases, strict=True)],
         np.array(folds, dtype=np.intp),
-        is_calculated=are_numbers(answers) and not are_labels(answers),
+        is_calculated=may_be_results(answers) and not are_labels(answers),
     )
     fitted, held = _of_both_times(known, np.array([case.is_old for case in cases], dtype=bool))
     return fitted._replace(regressions=_regressions(known, cases, held, fitted.metrics))

@@ -53,8 +53,8 @@ class Setting(NamedTuple):
     """Whether the questions to learn from share a few right answers, as labels do, and none has its own options."""
     is_short: bool = False
     """Whether the run learns a rule of the user's or of the seed, from short answers without worked solutions."""
-    is_numeric: bool = False
-    """Whether most of these answers are numbers."""
+    is_calculated: bool = False
+    """Whether these answers may be results of calculations."""
     templates: Templates = MappingProxyType({})
     """The templates that the run began with."""
     has_episodes: bool = False
@@ -88,7 +88,7 @@ class Setting(NamedTuple):
         """How a question is asked if no bandit chooses."""
         if self.config.route != "auto":
             return self.config.route
-        return "direct" if self.is_labelled or (self.is_short and not self.is_numeric) else "cot"
+        return "direct" if (self.is_labelled or self.is_short) and not self.is_calculated else "cot"
 
     @property
     def example_format(self) -> str:

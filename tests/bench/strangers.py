@@ -3,7 +3,8 @@
 `python -m tests.bench.strangers FOLDER [SEED]` writes `account_no.jsonl` (each of twenty accounts has a desk),
 `note_json.jsonl` (a carrier's code and a quantity, as JSON), `fee.jsonl` (a plan's base and so much per item),
 `catalogue.jsonl` and `wide_catalogue.jsonl` (30 and 60 codes of two parts, of a material and a product) and
-`shipping.jsonl` (a mark of three parts: zone, and whether it is heavy).
+`shipping.jsonl` (a mark of zone and weight, as Z4H), `ledger.jsonl` (24 account numbers by what was bought) and
+`tariff.jsonl` (fifteen prices by zone and weight).
 """
 
 import json
@@ -80,6 +81,30 @@ def shipping(r: Random) -> _Draw:
         yield text, f"Z{zone[city]}{'H' if kg > 12 else 'L'}"
 
 
+def ledger(r: Random) -> _Draw:
+    bought = [
+        *("toner", "printing paper", "envelopes", "coffee", "flowers", "catering", "train tickets", "hotel night"),
+        *("taxi", "fuel", "parking", "car repair", "electricity", "water", "cleaning", "window repair", "phone bill"),
+        *("hosting", "licences", "books", "training course", "legal advice", "insurance", "bank fees"),
+    ]
+    account = dict(zip(bought, map(str, r.sample(range(4100, 6900), len(bought))), strict=True))
+    asks = ("{n} paid {x:.2f} EUR for {w}.", "Invoice {i}: {w}, {x:.2f} EUR.", "{w}, ordered by {n}, {x:.2f} EUR net.")
+    while True:
+        what, fields = r.choice(bought), {"n": r.choice(NAMES.split()), "x": r.uniform(5, 900)}
+        text = r.choice(asks).format(w=what, i=r.randint(10000, 99999), **fields)
+        yield text, account[what]
+
+
+def tariff(r: Random) -> _Draw:
+    zones = {city: at // 2 for at, city in enumerate(("Oslo", "Lyon", "Graz", "Porto", "Ghent", "Turin"))}
+    limits, prices = (2, 5, 10, 20, 31), sorted(r.sample(range(39, 299), 15))
+    while True:
+        city, kg = r.choice([*zones]), r.randint(1, 30)
+        bracket = next(at for at, limit in enumerate(limits) if kg <= limit)
+        text = f"{r.choice(NAMES.split())} sends {kg} kg to {city}, {r.choice(('insured', 'plain', 'in a tube'))}."
+        yield text, f"{prices[3 * bracket + zones[city]] / 10:.2f}"
+
+
 SETS: Mapping[str, Callable[[Random], _Draw]] = {
     "account_no": account_no,
     "note_json": note_json,
@@ -87,6 +112,8 @@ SETS: Mapping[str, Callable[[Random], _Draw]] = {
     "catalogue": catalogue,
     "wide_catalogue": partial(catalogue, products=10),
     "shipping": shipping,
+    "ledger": ledger,
+    "tariff": tariff,
 }
 
 

@@ -10,7 +10,7 @@ from mage_es.engine.bench.stbench.benchmark import EXTENDED, MERGED, STBENCH
 from mage_es.engine.benchmarks.numbers import INSTRUCTION
 from mage_es.engine.config import Config
 from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
-from mage_es.engine.rules.gold import are_labels, are_numbers, are_short
+from mage_es.engine.rules.gold import are_labels, are_short, may_be_results
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import ContextRole, Question, Traits, traits_of
 from tests.engine.rules.states import setting_of
@@ -60,29 +60,43 @@ def test_the_benchmarks_that_differ_from_the_usual_say_so_themselves() -> None:
         (["billing", "delivery", "billing"], False),
         (["1", "2"] * 5, True),
         (["1", "2"] * 4, False),
+        ([f"{price / 4:.2f}" for price in range(20)] * 5, True),
         ([str(number) for number in range(20)], False),
         ([str(number % 700) for number in range(7000)], False),
     ],
-    ids=["none", "two groups", "two of each code", "too few to tell", "grades", "few grades", "own", "results"],
+    ids=[
+        "none",
+        "two groups",
+        "two of each code",
+        "too few to tell",
+        "grades",
+        "few grades",
+        "prices",
+        "own",
+        "results",
+    ],
 )
 def test_right_answers_are_labels_where_many_questions_share_a_few(golds: list[str], *, labels: bool) -> None:
     assert are_labels(golds) is labels
 
 
 @pytest.mark.parametrize(
-    ("golds", "short", "numbers"),
+    ("golds", "short", "calculated"),
     [
         ([], False, False),
         (["KX-17/B", "LM-3/C", "12"], True, False),
         (["12", "7.50", "-3", "KX-17/B"], True, True),
+        (["4410", "6120", "5003"], True, False),
+        (["44", "61", "50"], True, True),
+        (["1", "2", "10"] * 5, True, False),
         (["KX-17/B", "It depends on what was ordered, and on when it was."], False, False),
     ],
-    ids=["none", "codes", "numbers", "a sentence"],
+    ids=["none", "codes", "numbers", "accounts", "two digits", "grades", "a sentence"],
 )
-def test_answers_are_short_where_each_is_a_few_words_and_numbers_where_most_are(
-    golds: list[str], *, short: bool, numbers: bool
+def test_answers_are_short_where_each_is_a_few_words_and_may_be_calculated_where_most_are_numbers(
+    golds: list[str], *, short: bool, calculated: bool
 ) -> None:
-    assert (are_short(golds), are_numbers(golds)) == (short, numbers)
+    assert (are_short(golds), may_be_results(golds)) == (short, calculated)
 
 
 def plain(*, is_labelled: bool = False, is_served: bool = False, **changes: Any) -> Setting:
@@ -90,9 +104,10 @@ def plain(*, is_labelled: bool = False, is_served: bool = False, **changes: Any)
     return Setting(config, (), (), (), ("t",), "", is_labelled=is_labelled, is_served=is_served)
 
 
-def test_short_answers_are_asked_for_directly_unless_they_are_numbers_which_may_be_worked_out() -> None:
-    short = plain()._replace(is_short=True)
-    assert (short.route, short._replace(is_numeric=True).route) == ("direct", "cot")
+@pytest.mark.parametrize("trait", ["is_short", "is_labelled"])
+def test_short_answers_and_labels_are_asked_for_directly_unless_they_may_be_calculated(trait: str) -> None:
+    short = plain()._replace(**{trait: True})
+    assert (short.route, short._replace(is_calculated=True).route) == ("direct", "cot")
 
 
 def test_labels_are_asked_for_directly_and_everything_else_is_reasoned_about_unless_the_route_is_set() -> None:

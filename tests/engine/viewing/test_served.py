@@ -11,7 +11,7 @@ from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.server import Viewer
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import InferenceOpened, MemoryAppended
+from mage_es.events.vocabulary import InferenceOpened, MemoryAppended, Trust
 from tests.engine.serving.conftest import parent, serve
 from tests.engine.serving.talking import closed, said
 from tests.engine.viewing.conftest import rows_of
@@ -74,6 +74,21 @@ def test_each_request_has_what_was_put_in_what_came_of_it_and_what_was_said(serv
     told = [one["what"] for one in table(viewed, "curations") if one["id"] == made and one["what"] != "quarantined"]
     assert told == ["proposed", "waiting", "approved", "released", "published"]
     assert all(viewed.chunk(name) for name in viewed.names())
+
+
+def test_what_gold_proposed_is_told_apart(serve: Callable[..., LiveRun]) -> None:
+    trusts: tuple[Trust, ...] = ("full", "gold")
+    live = serve(learn="propose", holdback=0, record_texts=True)
+    for place, trust in enumerate(trusts):
+        prepared = live.prepare(said(QUESTION), "chat", session=f"s{place}")
+        live.submit(prepared).result()
+        live.close_inference(closed(prepared.opened.inference))
+        name = prepared.opened.inference
+        about = Feedback(metric="good", value={"answer": "37"}, inference_id=name, idempotency_key=trust)
+        asyncio.run(live.give_feedback(about, trust=trust))
+    live.close()
+    told = [one["what"] for one in table(Viewed(live.run), "curations")]
+    assert told == ["proposed", "proposed as gold"]
 
 
 def test_a_run_that_is_being_written_is_shown_as_far_as_it_is_durable(serve: Callable[..., LiveRun]) -> None:

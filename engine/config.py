@@ -290,12 +290,16 @@ def difference(old: Config, new: Config) -> list[tuple[str, object, object]]:
     ]
 
 
+def changes(begun: Config, asked: Config) -> str:
+    """Return what differs in the configuration of a run to be resumed, "" if nothing does. A scorer's time limit
+    may differ: it can be fixed like the scorer itself."""
+    found = (each for each in difference(begun, asked) if each[0] != "scorer_seconds")
+    return "; ".join(f"{name} was {before!r}, now {after!r}" for name, before, after in found)
+
+
 def require_same(begun: Config, asked: Config | None) -> None:
-    """Raise `UsageError`, which lists the differences, if a run is to be resumed with another configuration. A scorer's
-    time limit may differ: it can be fixed like the scorer itself."""
-    changes = [each for each in difference(begun, asked) if each[0] != "scorer_seconds"] if asked else []
-    if changes:
-        listed = "; ".join(f"{name} was {before!r}, now {after!r}" for name, before, after in changes)
+    """Raise `UsageError`, which lists the differences, if a run is to be resumed with another configuration."""
+    if asked and (listed := changes(begun, asked)):
         raise UsageError(
             f"The run was started with another configuration: {listed}. "
             "Resume it without these options, or start a new run."

@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
-from mage_es.engine.config import Config, checked
+from mage_es.engine.config import Config, changes, checked, parse
 from mage_es.engine.models.registry import Models, require_learner
 from mage_es.engine.rules.own import OF_ANCHORS
 from mage_es.engine.rules.splits import ANCHOR_SHARE
 from mage_es.engine.run.budget import UNLIMITED
-from mage_es.engine.run.directory import RUNS_DIR, Run
+from mage_es.engine.run.directory import RUNS_DIR, Run, delete_run
 from mage_es.engine.run.exams import (
     Interval,
     PairedDifference,
@@ -194,6 +194,19 @@ class _Ring(NamedTuple):
         if problem:
             raise UsageError(f"{run.path} {problem}: give this ring another --name, or move that run elsewhere.")
 
+    def _require_same(self, run: Run, config: Config) -> None:
+        """Raise `UsageError` if a run was started with other settings. One that got no answer is deleted: a wrong
+        address of the model is corrected by the same command with the right one."""
+        reader = LogReader(run.log_path)
+        if not (listed := changes(parse(first_event(reader).config), config)):
+            return
+        if reader.last(AnswerJudged):
+            raise UsageError(
+                f"{run.path} was started with another configuration: {listed}. Give this ring another --name, or "
+                f"delete that run: `mage-es runs delete {run.id}`."
+            )
+        delete_run(run)
+
     async def _method(self, run: Run, config: Config, method: str) -> _Sat:
         config = with_writer(msgspec.structs.replace(config, anchors=0), method)
         begin = partial(
@@ -249,6 +262,8 @@ class _Ring(NamedTuple):
         self, run: Run, config: Config, begin: _Verb, resume: _Verb, runtime: Runtime, models: Models | None
     ) -> None:
         shared = {"data_dir": self.data_dir, "runtime": runtime, "models": models}
+        if run.events:
+            self._require_same(run, models.named_in(config) if models else config)
         if run.events or run.beginning():
             await resume(run, config=config, **shared)
         else:

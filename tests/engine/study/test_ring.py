@@ -81,6 +81,21 @@ def test_a_ring_of_own_tasks_asks_for_a_model_rather_than_take_a_stand_in(tmp_pa
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_ring_with_other_options_begins_anew_what_got_no_answer_and_keeps_what_did(
+    tmp_path: Path, tickets: Config
+) -> None:
+    with pytest.raises(Interrupted):  # as by a wrong address of the model
+        ringed(tmp_path, tickets, "zero_shot", runtime=Runtime(stop=lambda: True))
+    other = msgspec.structs.replace(tickets, max_tokens=64)
+    [row] = ringed(tmp_path, other, "zero_shot").rows
+    assert row.total == 12
+    with pytest.raises(
+        UsageError, match=r"max_tokens was 64, now .* another --name, .*mage-es runs delete r-zero_shot-s7"
+    ):
+        ringed(tmp_path, tickets, "zero_shot")
+    assert ringed(tmp_path, other, "zero_shot").rows == (row,)
+
+
 def learning(folder: Path, name: str, config: Config, *, stop: Callable[[], bool] = lambda: False, **more: Any) -> Run:
     given = Models(open_model("builtin/analogist", "execution"), None)
     baseline(name, config, runs_dir=folder, runtime=Runtime(workers=3, stop=stop), run_id=name, models=given, **more)

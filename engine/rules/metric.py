@@ -14,8 +14,10 @@ Rules
     - First candidate: relevant component analysis (Shental, Hertz, Weinshall and Pavel 2002) with shrinkage. The mean
       of all vectors is subtracted from each; the result is multiplied by the inverse square root of the scatter within
       answers plus a multiple of the identity. The scatter within answers is the residual of a regression of the vectors
-      on the answers. An answer is represented by its words and numbers, those that another answer shares: the code Z4H
-      is near to Z4L and Z2H. For labels this is the scatter around the label means, as in the paper.
+      on the answers. An answer is represented by those of its words that another answer shares, a label by letters and
+      numbers: Z4H is near to Z4L and Z2H. Where each answer is new, its letters say less of what is near than the
+      wording does: 322/29z is copied from its question but for the z. For plain labels this is the scatter around the
+      label means, as in the paper.
     - Second candidate: neighbourhood components analysis (Goldberger, Roweis, Hinton and Salakhutdinov 2004). Each case
       draws another case of its type, a nearer one with a higher probability; the map is the one under which it most
       probably draws one with its own answer. It finds what the first candidate cannot: an answer that follows from two
@@ -90,8 +92,8 @@ _NEVER = -1e9
 _BLOCK = 4_096
 _OLD = "before a change\x00"
 """The prefix that, before a task type's name, names the separate type of its out-of-date cases."""
-_WORD = re.compile(r"\d+|[^\W\d_]+")
-"""A word or a number of an answer: Z4H has three."""
+_WORD, _PART = re.compile(r"[^\W_]+"), re.compile(r"\d+|[^\W\d_]+")
+"""A part of an answer, and of a label: Z4H has three."""
 _Floats = NDArray[np.float64]
 
 
@@ -232,15 +234,17 @@ def learn_metrics(cases: Sequence[Placed]) -> FittedMetrics:
     for place, (name, case) in enumerate(zip(types, cases, strict=True)):
         folds.append(turns[name].setdefault(case.question_id or place, len(turns[name])) % FOLDS)
     answers = [case.answer for case in cases]
+    is_labelled = are_labels(answers)
     known = _Cases(
         np.array(types),
         np.array([case.vector for case in cases], dtype=np.float64),
-        [features(name, case.answer) for name, case in zip(types, cases, strict=True)],
+        [features(name, case.answer, is_label=is_labelled) for name, case in zip(types, cases, strict=True)],
         np.array(folds, dtype=np.intp),
-        is_calculated=may_be_results(answers) and not are_labels(answers),
+        is_calculated=may_be_results(answers) and not is_labelled,
     )
     fitted, held = _of_both_times(known, np.array([case.is_old for case in cases], dtype=bool))
-    return fitted._replace(regressions=_regressions(known, cases, held, fitted.metrics))
+    regressions = _regressions(known, cases, held, fitted.metrics, is_labelled=is_labelled)
+    return fitted._replace(regressions=regressions)
 
 
 def _of_both_times(known: _Cases, is_old: NDArray[np.bool_]) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
@@ -266,12 +270,17 @@ def _of_both_times(known: _Cases, is_old: NDArray[np.bool_]) -> tuple[FittedMetr
 
 
 def _regressions(
-    known: _Cases, cases: Sequence[Placed], held: Sequence[NDArray[np.intp]], metrics: Mapping[str, Metric]
+    known: _Cases,
+    cases: Sequence[Placed],
+    held: Sequence[NDArray[np.intp]],
+    metrics: Mapping[str, Metric],
+    *,
+    is_labelled: bool,
 ) -> dict[str, Regression]:
     """Return the regressions that rank the cases of their task types. Each is compared, in folds, with the nearest
     cases that metrics alone find (`held`)."""
     chosen, words = dict[str, Regression](), words_of([case.question for case in cases])
-    if not are_labels([case.answer for case in cases]):
+    if not is_labelled:
         words[:, BUCKETS:] = 0.0  # a number that an answer repeats is copied: cases that share it show nothing new
     for name in {case.task_type: None for case in cases if not case.is_old and case.question}:
         # One case of each question: to leave out one of two would leave its answer there.
@@ -291,7 +300,7 @@ def _regressions(
         must_win = name not in metrics or len(own) < len(cases)
         is_better = won > lost and (not known.is_calculated or sign_test(won, won + lost) <= SURE)
         if is_better or not (must_win or sign_test(lost, won + lost) <= WORSE):
-            chosen[name] = learned[0]
+            chosen[name] = learned[0]._replace(is_labelled=is_labelled)
     return chosen
 
 
@@ -326,10 +335,10 @@ def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
     return FittedMetrics(best, outvoted=[place for place in left_out if known.types[place] in better]), held
 
 
-def features(task_type: str, answer: str) -> frozenset[str]:
+def features(task_type: str, answer: str, *, is_label: bool) -> frozenset[str]:
     # The same word is a different answer in another type.
     answer = answer.strip().casefold()
-    words = _WORD.findall(answer)
+    words = (_PART if is_label else _WORD).findall(answer)
     whole = f"={answer}" if len(words) < 2 else f"~{answer}"
     return frozenset(f"{task_type}\x00{part}" for part in ("", whole, *words))
 

@@ -99,6 +99,8 @@ class Regression(NamedTuple):
     """The ids and normalised texts of the questions that it was learned from. It must not rank for them, because it has
     seen their answers.
     """
+    is_labelled: bool = False
+    """Whether the answers are labels, whose letters and numbers are parts of their own."""
 
     def expected(self, words: _Floats) -> _Floats:
         """Return what is expected of each part, [f], of the answer to a question with these words [BUCKETS + NAMES]."""

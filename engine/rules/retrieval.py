@@ -281,7 +281,10 @@ class Candidates:
         made_by, known = rows.computed.get("answers by regression", (None, None))
         if made_by is not regression:
             answered = [self._memory.row(name).answer for name in rows.ids]
-            parts = {answer: features(self.query.task_type, answer) for answer in {*answered}}
+            parts = {
+                answer: features(self.query.task_type, answer, is_label=regression.is_labelled)
+                for answer in {*answered}
+            }
             known = answers_of(map(parts.__getitem__, answered), regression.parts, regression.rare)
             rows.computed["answers by regression"] = regression, known
         answers: CaseAnswers = known

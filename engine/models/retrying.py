@@ -247,7 +247,8 @@ class RetryingClient:
         if far := too_far(self.name, fault, self.policy):
             return far
         if self._unreachable_since is not None:
-            is_over = self._clock.now() - self._unreachable_since >= self.policy.reach_s
+            # The same sum as in `_wait_s`: rounded otherwise, the last wait could end before this is over.
+            is_over = self._clock.now() >= self._unreachable_since + self.policy.reach_s
             return self._unreachable(fault) if is_over else None
         is_over = self._failures >= self.policy.give_up_after
         return provider_down(self.name, self._failures, fault) if is_over else None

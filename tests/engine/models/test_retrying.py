@@ -305,6 +305,17 @@ def test_a_server_that_was_never_there_is_given_up_after_half_a_minute_with_the_
     assert len(said) == 1 and "cannot be reached yet" in said[0]
 
 
+def test_a_server_that_was_never_there_is_given_up_at_any_time_of_the_clock() -> None:
+    clock = Virtual()
+    clock.time = began = 4071.00685
+    assert began + 25 - began < 25, "a float may round so"
+    model = Timed(clock, lambda now: "connection")
+    client = RetryingClient(model, connections=1, retry_policy=RetryPolicy(clock=clock))
+    with pytest.raises(ExceptionGroup):
+        asyncio.run(asyncio.wait_for(ask_many(client, 1, 1), 20))
+    assert model.calls < 20
+
+
 def test_a_page_of_something_else_from_the_start_is_no_provider_either() -> None:
     clock = Virtual()
     client = RetryingClient(Timed(clock, lambda now: "malformed"), connections=4, retry_policy=RetryPolicy(clock=clock))

@@ -6,11 +6,12 @@ Rules
       can be compared too, unless their tasks name subjects: then each run has ids of its own.
     - Answers are paired by question: those to the anchors by which both states were measured, each at its last closed
       iteration (run/anchors.py), and those to the questions of the last finished exam of that state, without a control.
+      An id that means another question in each of two runs, as rows of two files may, pairs nothing.
 """
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -23,6 +24,8 @@ from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.anchors import measured, unmeasured
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, read_exam
+from mage_es.engine.run.inheriting import asked_in
+from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.served.frozen import freeze
@@ -167,7 +170,7 @@ def diff(
     listed of each fate, kind and task type.
 
     Raises:
-        UsageError: A marker does not exist, or a side does not have the question.
+        UsageError: A marker does not exist, or a side does not have the question, or another one of its id.
         LogDamaged: A log fails its checksums.
     """
     runs = as_run(before), as_run(after)
@@ -175,6 +178,9 @@ def diff(
     readers = {run.path: LogReader(run.log_path) for run in runs}
     was, now = (_side(run, marker, readers[run.path]) for run, marker in zip(runs, at, strict=True))
     counts, learned = _learned(was.state, now.state, top)
+    unlike = _unlike(was, now)
+    if question in unlike:
+        raise UsageError(f"{question} is not the same question in {was.run.id} and {now.run.id}: name one that is.")
     return DiffReport(
         before=was.moment,
         after=now.moment,
@@ -184,10 +190,10 @@ def diff(
         names=tuple(_names(was.state, now.state)),
         edges=tuple(_edges(was.state, now.state)),
         arms=tuple(_arms(was.state, now.state)),
-        answers=tuple(_answers(was, now)),
+        answers=tuple(_answers(was, now, unlike)),
         question=question,
         prompt=tuple(_prompt(was, now, question)) if question else (),
-        anchors=len({*was.state.scores.anchors()} & {*now.state.scores.anchors()}),
+        anchors=len(({*was.state.scores.anchors()} & {*now.state.scores.anchors()}) - unlike),
     )
 
 
@@ -305,10 +311,18 @@ def _mean(posterior: Posterior) -> float:
     return posterior.alpha / (posterior.alpha + posterior.beta)
 
 
-def _answers(was: _Side, now: _Side) -> Iterator[AnswersDiff]:
+def _unlike(was: _Side, now: _Side) -> Set[str]:
+    """Return the ids that both runs have, each for another question."""
+    if was.run.path == now.run.path:
+        return set()
+    before, after = ({each.id: asked_in(each) for each in stored_questions(side.reader, "")[0]} for side in (was, now))
+    return {name for name in before.keys() & after.keys() if before[name] != after[name]}
+
+
+def _answers(was: _Side, now: _Side, unlike: Set[str]) -> Iterator[AnswersDiff]:
     for what, before, after in (("anchors", _anchors(was), _anchors(now)), ("exam", _examined(was), _examined(now))):
-        if before.keys() & after.keys():
-            yield answers_diff(what, before, after)
+        if both := (before.keys() & after.keys()) - unlike:
+            yield answers_diff(what, {name: before[name] for name in before if name in both}, after)
 
 
 def answers_diff(what: str, was: Mapping[str, float], now: Mapping[str, float]) -> AnswersDiff:

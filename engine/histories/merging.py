@@ -3,14 +3,17 @@
 Rules
     - The new run holds back what either run holds back, as an anchor or for exams. It takes no memory of the other that
       is about such a question, resembles one, or was made from the answer to one. A question that was an anchor of one
-      run and held out by the other is an anchor: it may have decided what was kept.
+      run and held out by the other is an anchor: it may have decided what was kept. What a run learned from itself it
+      does not hold back, even if it resembles a question that it does.
+    - Guidance sees several questions when it writes. The logs of the runs, and of those that they continue, tell which,
+      and the new log says it of each such memory that was taken: so it can be merged again without them.
     - Questions with the same text are one. If different ones have the same id, the second gets a new id; the runs are
       put into a canonical order first, so `merge A B` and `merge B A` give the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from typing import NamedTuple
 
@@ -71,7 +74,7 @@ class Merger(NamedTuple):
 
 class _Run(NamedTuple):
     """A parent with what it learned, its questions, and what it keeps back; all ids but the keys of `ids` are those of
-    the merged run."""
+    the merged run. `made_of` has the questions that each memory was made of, but for those of which no log tells."""
 
     parent: Parent
     events: Sequence[v.Event]
@@ -80,6 +83,7 @@ class _Run(NamedTuple):
     guarded: Guarded
     kept: frozenset[str]
     """Hashes of the questions that it holds back; `guarded` finds near-repeats of those in its present splits."""
+    made_of: Mapping[str, frozenset[str]]
 
     def keeps_back(self, texts: Iterable[str]) -> bool:
         texts = list(texts)
@@ -88,7 +92,8 @@ class _Run(NamedTuple):
 
     def kept_by(self, other: _Run) -> frozenset[str]:
         """Return the questions that it may have learned from and the other run holds back."""
-        return frozenset(name for name in self.side("evolution") if other.keeps_back([self.questions[name].question]))
+        asked = self.side("evolution") - other.side("evolution")
+        return frozenset(name for name in asked if other.keeps_back([self.questions[name].question]))
 
     def side(self, split: str) -> frozenset[str]:
         return frozenset(self.ids[name] for name in getattr(past_of(self.parent.event), split) if name in self.ids)
@@ -229,7 +234,8 @@ def _run(parent: Parent, questions: Sequence[Question], ids: Mapping[str, str]) 
     hashes = frozenset(question_hash(normalise(q.question)) for q in questions if q.id in kept)
     here = {ids[q.id]: msgspec.structs.replace(q, id=ids[q.id]) for q in questions}
     events = [_renamed(event, ids) for event in parent.learned()]
-    return _Run(parent, events, ids, here, Guarded(parent.reader.of(v.SplitCommitted)), hashes)
+    run = _Run(parent, events, ids, here, Guarded(parent.reader.of(v.SplitCommitted)), hashes, {})
+    return run._replace(made_of=_made_of(run))
 
 
 def _renamed(event: v.Event, ids: Mapping[str, str]) -> v.Event:
@@ -251,52 +257,72 @@ def _without_examples(event: v.Event, learned_from: Collection[str]) -> v.Event:
 def _left_out(run: _Run, other: _Run, kept: frozenset[str]) -> Iterator[tuple[str, WhyLeft]]:
     """Yield what must not be taken from a run, with the reason; `kept` are the questions that it learned from and the
     other run holds back."""
-    facts = _Facts(run.parent.reader, {name: run.questions[new] for name, new in run.ids.items() if new in kept})
     for event in run.events:
         if isinstance(event, OTHER_KINDS):
             yield id_of(event), "kind"
         elif isinstance(event, v.MemoryAppended):
             if event.question_id in kept or other.keeps_back(texts_of(event)):
                 yield event.memory_id, "question"
-            elif facts.are_of(event):
+            elif not run.made_of.get(event.memory_id, kept).isdisjoint(kept):
                 yield event.memory_id, "origin"
 
 
-class _Facts:
-    """The verdicts and replies of a log that are about some questions."""
+def _made_of(run: _Run) -> dict[str, frozenset[str]]:
+    """Return the questions that each memory of a run was made of, by its id; without those of which no log tells."""
+    memories = [event for event in run.events if isinstance(event, v.MemoryAppended)]
+    found = {memory.memory_id: frozenset({memory.question_id}) for memory in memories if is_of_one(memory)}
+    written = {memory.memory_id: memory.origin.facts for memory in memories if memory.memory_id not in found}
+    asked = run.side("evolution")
+    # As a brief has them, in JSON.
+    texts = {
+        name: msgspec.json.encode(run.questions[new].question).decode()[1:-1]
+        for name, new in run.ids.items()
+        if new in asked
+    }
+    wanted, facts = {fact for made in written.values() for fact in made}, dict[str, Set[str] | None]()
+    for log in _logs(run.parent.reader):
+        requests = Requests(log)
+        for record in log.records({v.AnswerJudged, v.ModelCalled}, since=1) if wanted else ():
+            if (name := record.fact_id.hex()) in wanted:
+                facts[name] = _about(record.event, requests, texts)
+        for each in chain.from_iterable(mark.made_of for mark in log.of(v.RunMerged, since=1)):
+            found[each.memory_id] = found.get(each.memory_id, frozenset()) | {
+                run.ids[name] for name in each.question_ids
+            }
+    for name, made in written.items():
+        about = [facts.get(fact) for fact in made]
+        if about and None not in about:
+            found[name] = frozenset(run.ids[each] for names in about for each in names or ())
+    return found
 
-    def __init__(self, reader: LogReader, questions: Mapping[str, Question]) -> None:
-        self._about, self._known, self._questions = set[str](), set[str](), questions
-        # As a brief has them, in JSON: its cases by id, earlier memories by their text.
-        texts = (msgspec.json.encode(question.question).decode()[1:-1] for question in questions.values())
-        self._quoted = [*(f'"{name}"' for name in questions), *texts]
-        self._requests = Requests(reader)
-        for record in reader.records({v.AnswerJudged, v.ModelCalled}) if questions else ():
-            self._known.add(record.fact_id.hex())
-            if self._is_about(record.event):
-                self._about.add(record.fact_id.hex())
 
-    def _is_about(self, event: v.Event) -> bool:
-        match event:
-            case v.AnswerJudged(question_id=name):
-                return name in self._questions
-            case v.ModelCalled(tier="guidance", sent=sent):
-                request = self._requests.request(sent)
-                return request is None or any(text in request.text for text in self._quoted)
-            case v.ModelCalled(about=about):
-                return about in self._questions or about.rpartition("/")[0] in self._questions
-        return False
+def _logs(reader: LogReader) -> Iterator[LogReader]:
+    """Yield a run's log and those of the runs that it continues, the newest first."""
+    yield reader
+    while reader.past:
+        reader = reader.past.reader
+        yield reader
 
-    def are_of(self, memory: v.MemoryAppended) -> bool:
-        """Return whether a memory was made from them. For what guidance wrote in an earlier run the log cannot tell."""
-        facts = set(memory.origin.facts)
-        is_untold = not is_of_one(memory) and not facts <= self._known
-        return bool(self._questions) and (is_untold or not facts.isdisjoint(self._about))
+
+def _about(event: v.Event, requests: Requests, texts: Mapping[str, str]) -> Set[str] | None:
+    """Return which of the questions with these `texts` a verdict or a reply is about; None if what was sent is not on
+    record."""
+    match event:
+        case v.AnswerJudged(question_id=name):
+            return {name} & texts.keys()
+        case v.ModelCalled(tier="guidance", sent=sent):
+            if (request := requests.request(sent)) is None:
+                return None
+            # A brief has its cases by id, earlier memories by their text.
+            return {name for name, text in texts.items() if f'"{name}"' in request.text or text in request.text}
+        case v.ModelCalled(about=about):
+            return {about, about.rpartition("/")[0]} & texts.keys()
+    return None
 
 
 def _with_drafts(merger: Merger) -> Merger:
     """Return a merger whose parent has the drafts of what it learned, with their counts."""
-    marks = [_mark(run.parent, own, merger.learned) for run, own in zip(merger.runs, merger.own, strict=True)]
+    marks = [_mark(run, own, merger.learned) for run, own in zip(merger.runs, merger.own, strict=True)]
     drafts: list[v.Draft] = [*map(opening, (*marks, *merger.names)), *drafts_of(merger.learned)]
     state = State()
     for draft in drafts:
@@ -305,14 +331,18 @@ def _with_drafts(merger: Merger) -> Merger:
     return merger._replace(parent=merger.parent._replace(event=event, drafts=drafts), marks=marks)
 
 
-def _mark(parent: Parent, own: Memories, learned: Memories) -> v.RunMerged:
+def _mark(run: _Run, own: Memories, learned: Memories) -> v.RunMerged:
     about = {
-        name: getattr(parent.event, name) for name in ("parent", "path", "iteration", "seq", "head_seq", "head_chain")
+        name: getattr(run.parent.event, name)
+        for name in ("parent", "path", "iteration", "seq", "head_seq", "head_chain")
     }
     others = {name for name, reason in own.out.items() if reason == "kind"}
     left = sorted((own.by_id.keys() - learned.by_id.keys()) | others)
+    taken = sorted(own.by_id.keys() & learned.by_id.keys())
+    written = [name for name in taken if name in run.made_of and not is_of_one(own.by_id[name].memory)]
     return v.RunMerged(
         **about,
-        memory_ids=tuple(sorted(own.by_id.keys() & learned.by_id.keys())),
+        memory_ids=tuple(taken),
         left_out=tuple(v.LeftOut(memory_id=name, reason=learned.out[name]) for name in left),
+        made_of=tuple(v.MadeOf(memory_id=name, question_ids=tuple(sorted(run.made_of[name]))) for name in written),
     )

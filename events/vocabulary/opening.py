@@ -127,6 +127,14 @@ class LeftOut(Part, frozen=True, kw_only=True):
     tool, a recipe or a pattern."""
 
 
+class MadeOf(Part, frozen=True, kw_only=True):
+    """The questions that guidance saw when it wrote a memory."""
+
+    memory_id: str
+    question_ids: tuple[str, ...]
+    """Their ids, as the run that records this has them."""
+
+
 class RunMerged(Event, frozen=True, kw_only=True, tag="run.merged"):
     """A run whose memories this one began with, one of two. They are on probation."""
 
@@ -147,6 +155,9 @@ class RunMerged(Event, frozen=True, kw_only=True, tag="run.merged"):
     """Ids of its memories that were taken, sorted; those that both runs had are in both events."""
     left_out: tuple[LeftOut, ...]
     """What else it had learned, by id, and why it was not taken."""
+    made_of: tuple[MadeOf, ...] = ()
+    """Of what guidance wrote the memories that were taken, as far as its log tells: a later merge leaves out those made
+    of a question that the other run holds back, and those of which this does not tell."""
 
 
 class RunRegistered(Event, frozen=True, kw_only=True, tag="run.registered"):

@@ -16,6 +16,7 @@ from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemorySuperseded
 from tests.engine.conftest import SMALL, begin
+from tests.engine.histories.test_merge import evolved, rows
 from tests.golden.generate import golden
 
 
@@ -128,6 +129,16 @@ def test_two_runs_differ_in_settings_and_share_what_says_the_same(small_run: Run
     one, two = ({item.memory_id for item in memories(run, at="latest").items} for run in (small_run, other))
     assert one & two
     assert {each.item.memory_id for each in report.learned if each.fate in ("new", "gone")} == one ^ two
+
+
+@pytest.mark.slow
+def test_of_two_runs_with_an_id_for_different_questions_it_pairs_nothing(tmp_path: Path) -> None:
+    one, two = (evolved(tmp_path, name, rows(first, first + 20)) for name, first in (("one", 0), ("two", 20)))
+    anchors = [{*state_of(run, LogReader(run.log_path)).scores.anchors()} for run in (one, two)]
+    assert anchors[0] & anchors[1], "rows are named by their place in either file"
+    assert (diff(one, two).answers, diff(one, two).anchors) == ((), 0)
+    with pytest.raises(UsageError, match="row-1 is not the same question in one and two"):
+        diff(one, two, question="row-1")
 
 
 def test_a_moment_is_a_run_and_a_marker(run: Run) -> None:

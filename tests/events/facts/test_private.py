@@ -26,7 +26,7 @@ READABLE = """
      guidance_model guiding_skill head_chain held_out id ids ids_sha256 into judge key kind label learned learner
      left licence marker memories memory_id memory_ids metric model name newly_observed outcome package_sha256
      package_version parent path place planning principles probes_sha256 projection prompt_after prompt_before
-     provider_id purpose quarantined question_hash question_id questions_sha256 reason recipe_id repeats
+     provider_id purpose quarantined question_hash question_id question_ids questions_sha256 reason recipe_id repeats
      request_sha256 resembling revisits rival role root routing_arm run_id saw scorer_sha256 search search_arm seen
      served_by sha256 shingles shots skill source split stop_reason store subject_id target task_type
      task_type_source template text_digests texts_sha256 tool_id type value vectors_sha256 verb verifier wanted

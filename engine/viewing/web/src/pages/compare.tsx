@@ -126,7 +126,12 @@ function Flips({ a, b }: { a: Side; b: Side }) {
   const right = useMemo(() => answered(b), [b.t, b.seq, b.exam]);
   const [p, q] = [a.t.askings.col, b.t.askings.col];
   const { col } = a.t.questions;
-  const both = [...left].flatMap(([id, n]) => (right.has(id) ? [{ id, n, m: right.get(id) as number }] : []));
+  // Rows of two files may have one id and be different questions.
+  const same = (n: number, m: number) => col.title[p.question[n]] === b.t.questions.col.title[q.question[m]];
+  const both = [...left].flatMap(([id, n]) => {
+    const m = right.get(id);
+    return m !== undefined && same(n, m) ? [{ id, n, m }] : [];
+  });
   const pairs = both.filter(({ n, m }) => a.index !== b.index || origin(p, n) !== origin(q, m));
   const dropped = both.length - pairs.length;
   const left_out =

@@ -47,8 +47,8 @@ SEATS = 16
 """How many of the likeliest answers have seats: more are never shown."""
 TIE = 0.01
 """The weight of the cosine."""
-NAME = "\x00~"
-"""What begins the name of an answer of several words: that tells it from others of the same words, and nothing else."""
+WHOLE = "\x00~"
+"""What begins an answer of several words as a whole: this tells it from others of the same words, and nothing else."""
 _HASHING = Hashing(BUCKETS, NAMES)
 """Shared by all, so that each word is cached once."""
 _Floats = NDArray[np.float64]
@@ -70,6 +70,7 @@ class CaseAnswers(NamedTuple):
     parts: _Floats
     others: _Floats
     rare: float
+    """What is expected of a part that one case alone has."""
 
     def are(self, *answers: frozenset[str]) -> NDArray[np.bool_]:
         """Return which of the n cases have one of these answers."""
@@ -120,8 +121,8 @@ class _Ridge(NamedTuple):
 
 
 def parts_of(features: frozenset[str]) -> Sequence[str]:
-    """Return the parts of an answer, without its name."""
-    return [part for part in features if NAME not in part]
+    """Return the parts of an answer, without the whole."""
+    return [part for part in features if WHOLE not in part]
 
 
 def answers_of(features: Iterable[frozenset[str]], parts: Sequence[str], rare: float) -> CaseAnswers:

@@ -73,6 +73,7 @@ def evolve(
     """
     from mage_es.engine.benchmarks.registry import open_benchmark
     from mage_es.engine.models.registry import check_models
+    from mage_es.engine.run.directory import Run, require_free
     from mage_es.engine.verbs.evolve import evolve as start
     from mage_es.engine.verbs.evolve import evolve_price
 
@@ -109,7 +110,9 @@ def evolve(
         price = evolve_price(config, from_run=parent, at=at, prices=settings.prices())
         out.say(going_on(price, parent.id, config.iterations))
         require_agreement(settings, price, yes=yes)
-    if prune and parent:  # after everything that may refuse, since it writes to the parent
+    if prune and parent:  # after what may refuse, since it writes to the parent
+        if run_id:
+            require_free(Run(run_id, settings.runs_dir / run_id))
         out.say(verb("prune")(parent).in_words())
     with resumable(out, settings) as runtime:
         summary = start(

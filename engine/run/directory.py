@@ -187,8 +187,7 @@ def create_run(
         except FileExistsError:
             if run_id is None:
                 continue
-            if run.events:
-                raise UsageError(_name_taken(run.path, option)) from None
+            require_free(run, option)
             if foreign := run.foreign():
                 raise UsageError(
                     f"{run.path} is not a run's folder: it holds {foreign[0]}. Choose another name."
@@ -199,6 +198,12 @@ def create_run(
     else:
         run.forget_beginning()  # from an earlier start
     return run
+
+
+def require_free(run: Run, option: str = "--run-id") -> None:
+    """Raise `UsageError` if there is a run in this place already, whose name `option` gives."""
+    if run.events:
+        raise UsageError(_name_taken(run.path, option))
 
 
 def delete_run(run: Run, *, instead: Path | None = None) -> None:

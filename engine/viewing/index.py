@@ -11,10 +11,11 @@ import msgspec
 from mage_es import __version__
 from mage_es.engine.config import Config, parse
 from mage_es.engine.run.inheriting import inheritance, is_merged
-from mage_es.engine.run.world import baseline_of
+from mage_es.engine.run.world import baseline_of, first_event
 from mage_es.engine.viewing.reading import RunReading
 from mage_es.engine.viewing.tables import columns_of, packed
 from mage_es.events import vocabulary as v
+from mage_es.events.log.markers import mark_of
 
 _MARKER = ("seq", "iteration", "phase")
 _BASELINES = (
@@ -22,6 +23,8 @@ _BASELINES = (
     *("embedder", "teacher_sees", "answer_temperature", "task_types", "episode_steps", "episode_history"),
 )
 """The settings that apply to a baseline."""
+_UPGRADES = ("benchmark", "execution", "max_tokens", "recall", "gate")
+"""The settings that apply to an upgrade."""
 
 
 def index_of(
@@ -43,7 +46,7 @@ def index_of(
     begun = inheritance(reader) if reader and life.seq else None
     parent = None
     if begun:
-        parent = begun.parent if is_merged(begun) else f"iter-{begun.iteration} of {begun.parent}"
+        parent = begun.parent if is_merged(begun) else f"{mark_of(begun.iteration)} of {begun.parent}"
     markers = columns_of(life.markers)
     return {
         "run": name,
@@ -97,21 +100,27 @@ def _kind(reading: RunReading, started: v.RunStarted | None, begun: v.RunInherit
 
 
 def _command(reading: RunReading, config: Config, *, name: str, opened: bool) -> str:
-    """Return the command that starts the same run, with every setting that is not at its default."""
+    """Return the command that starts the same run, with every setting that differs from its default or its parent's."""
     reader = reading.reader
     usual, words, names = Config(benchmark=config.benchmark), ["evolve", config.benchmark], Config.__struct_fields__
     if reader and (begun := baseline_of(reader)):
         words, names = ["baseline", begun.baseline, config.benchmark], _BASELINES
     if reader and (parent := inheritance(reader)):
-        runs = str(reading.run.path.parent.absolute())
-        where = ["--runs-dir", runs] if opened else []
+        where = ["--runs-dir", str(reading.run.path.parent.absolute())] if opened else []
         if is_merged(parent):
-            merged = (f"{mark.parent}@iter-{mark.iteration}" for mark in reader.of(v.RunMerged))
+            # As they were named: the settings are those of the first.
+            first = f"{parent.parent} ".startswith
+            marks = sorted(reader.of(v.RunMerged, since=1), key=lambda mark: not first(f"{mark.parent} + "))
+            merged = (f"{mark.parent}@{mark_of(mark.iteration)}" for mark in marks)
             return shlex.join(["mage-es", "merge", *merged, "--run-id", name, *where])
-        marker = "start" if parent.iteration < 0 else f"iter-{parent.iteration}"
-        words = ["evolve", "--from", parent.parent, "--at", marker, *where]
         if parent.is_served:
             return shlex.join(["mage-es", "serve", parent.parent, *where])
+        if reader.past and not reading.problem:
+            usual = parse(first_event(reader.past.reader).config)
+        since = ["--from", parent.parent, "--at", mark_of(parent.iteration), *where]
+        words = ["evolve", *([] if config.benchmark == usual.benchmark else [config.benchmark]), *since]
+        if parent.reproof:
+            words, names = ["upgrade", *since[1:], "--sample", str(parent.reproof)], _UPGRADES
     for setting in names[1:]:
         value, flag = getattr(config, setting), setting.replace("_", "-")
         if value != getattr(usual, setting):

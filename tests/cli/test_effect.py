@@ -77,6 +77,8 @@ def test_what_is_proved_harmful_goes_out_of_use_once_and_a_dry_run_only_says_so(
     refused = mage("evolve", "--from", "1-asked", "--prune", "--register-questions", "5")
     assert refused.code == 2 and "add --register" in refused.err
     assert json.loads(mage("memory", "list", "1-asked", "--status", "quarantined", "--json").out)["items"] == []
+    refused = mage("evolve", "--from", "1-asked", "--prune", "--run-id", "1-asked", "--yes")
+    assert refused.code == 2 and "There is a run '1-asked' already" in refused.err
     done = json.loads(mage("memory", "prune", "1-asked", "--json").out)
     [pruned] = done["pruned"]
     listed = json.loads(mage("memory", "list", "1-asked", "--status", "quarantined", "--json").out)["items"]

@@ -11,12 +11,15 @@ import msgspec
 import pytest
 
 from mage_es.engine.auditing.verify import verify
-from mage_es.engine.config import Config
+from mage_es.engine.config import Config, parse
 from mage_es.engine.histories.effect import effect
+from mage_es.engine.histories.fork import fork
+from mage_es.engine.histories.merge import merge
+from mage_es.engine.histories.upgrade import upgrade
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import state_of
+from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.upkeep.memory import curate
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
@@ -32,6 +35,7 @@ from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned
 from tests.engine.conftest import begin
+from tests.engine.histories.test_merge import evolved, rows
 from tests.engine.viewing.conftest import opened, rows_of
 
 
@@ -270,6 +274,25 @@ def test_a_damaged_run_says_what_verify_says(copied: Run) -> None:
     assert segment.name in index["problem"]
     (row,) = table(viewed, "verify")
     assert row["ok"] is False and any(segment.name in finding for finding in row["findings"])
+
+
+def test_a_run_made_of_others_says_by_what_command_it_begins_with_the_settings_that_differ(tmp_path: Path) -> None:
+    two = evolved(tmp_path, "two", rows(20, 40), iterations=1, coin=0.2)
+    one = evolved(tmp_path, "one", rows(0, 20), iterations=1)
+    began = parse(first_event(LogReader(two.log_path)).config)
+    fork(two, at="start", config=msgspec.structs.replace(began, guard="off", coin=0.0), run_id="branch")
+    upgrade(two, execution="builtin/copier", sample=2, questions=2, run_id="newer")
+    merge(two, one, at=("latest", "start"), run_id="both")
+    merge(one, two, at=("start", "latest"), run_id="turned")
+    where = f"--runs-dir {tmp_path}"
+    indices = {name: index_of(Viewed(Run(name, tmp_path / name))) for name in ("branch", "newer", "both", "turned")}
+    assert {name: index["command"] for name, index in indices.items()} == {
+        "branch": f"mage-es evolve --from two --at start {where} --coin 0.0 --guard off",
+        "newer": f"mage-es upgrade two --at iter-0 {where} --sample 2 --execution builtin/copier",
+        "both": f"mage-es merge two@iter-0 one@start --run-id both {where}",
+        "turned": f"mage-es merge one@start two@iter-0 --run-id turned {where}",
+    }
+    assert indices["branch"]["parent"] == "start of two"
 
 
 def damaged_in(run: Run, seq: int) -> str:

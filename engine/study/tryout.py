@@ -53,6 +53,7 @@ from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.exam_report import ExamDifference
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FormDecided
+from mage_es.projections.memory import plain
 
 METHODS = (NOTHING, LOOK_UP, PLAIN, MAGE)
 QUESTIONS = 60
@@ -171,7 +172,7 @@ async def atryout(
     over_commonest = None
     if commonest:
         answer, _ = commonest
-        fits = {name: world.questions[name].gold == answer for name in right}
+        fits = {name: plain(world.questions[name].gold) == plain(answer) for name in right}
         commonest, over_commonest = (answer, sum(fits.values())), paired_difference(right, fits)
     return TryoutReport(
         data=data,

@@ -27,6 +27,7 @@ from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.projections.benefit import Benefit
+from mage_es.projections.memory import plain
 
 
 class GroupScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,8 +230,11 @@ def _difference(run: Run, others: Iterable[ExamRecord], now: Mapping[str, bool])
 def _commonest(world: World, names: Collection[str]) -> tuple[str, int] | None:
     if not world.setting.is_labelled:
         return None
-    ((answer, _),) = Counter(world.questions[name].gold for name in world.setting.evolution).most_common(1)
-    return answer, sum(world.questions[name].gold == answer for name in names)
+    golds = [world.questions[name].gold for name in world.setting.evolution]
+    # Spellings of a label are one answer, as they are for recall; it is shown as it is written most often.
+    ((common, _),) = Counter(map(plain, golds)).most_common(1)
+    ((answer, _),) = Counter(gold for gold in golds if plain(gold) == common).most_common(1)
+    return answer, sum(plain(world.questions[name].gold) == common for name in names)
 
 
 def _score(name: str, correct: Sequence[bool]) -> GroupScore:

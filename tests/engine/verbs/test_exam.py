@@ -531,6 +531,18 @@ def test_an_exam_of_labels_says_how_many_questions_the_commonest_one_answers(lab
     assert exam(plain_run, questions=1).commonest is None, "its answers are numbers, none like another"
 
 
+def test_a_label_in_several_spellings_is_one_commonest_answer(tmp_path: Path) -> None:
+    spelt = ("Left", "left", " LEFT", "right", "left ", "Right")
+    tasks = [{"question": f"Parcel {n * 37} weighs {n % 7}.", "answer": spelt[n % 6]} for n in range(120)]
+    config = Config(benchmark="lots", execution="builtin/copier", pool=10, iterations=1, anchors=4, held_out=12)
+    evolve(config, tasks=tasks, runs_dir=tmp_path, run_id="lots")
+    report = examine(tmp_path / "lots", at="start")
+    assert report.commonest
+    gold = {question.id: question.gold for question in stored_questions(LogReader(tmp_path / "lots/log"), "lots")[0]}
+    lefts = [name for name, _ in report.answers if gold[name].strip().casefold() == "left"]
+    assert (report.commonest[0].casefold(), report.commonest[1]) == ("left", len(lefts))
+
+
 def test_an_exam_of_one_question_has_nothing_to_shuffle(labelled: Run) -> None:
     with pytest.raises(UsageError, match="ask two or more"):
         copied(labelled, control="shuffled", questions=1)

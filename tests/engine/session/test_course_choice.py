@@ -70,4 +70,6 @@ def test_a_donor_is_asked_of_the_graph_and_the_question_itself_is_shown() -> Non
 def test_a_method_reasons_where_mage_would() -> None:
     world = world_of("wordmath")
     assert view_of(world).is_reasoned
-    assert not view_of(world._replace(setting=world.setting._replace(is_labelled=True))).is_reasoned
+    assert not view_of(
+        world._replace(setting=world.setting._replace(is_labelled=True, is_calculated=False))
+    ).is_reasoned

@@ -104,7 +104,7 @@ def agrees_to(price: AskingPrice, out: Output, settings: Settings, *, yes: bool)
 
 
 def require_agreement(settings: Settings, price: AskingPrice | None, *, yes: bool) -> None:
-    """Raises `UsageError` if the user does not agree to pay; None or no dollars: what, is not known."""
+    """Raises `UsageError` if the user does not agree to pay. A price of None, or without dollars, is not known."""
     if agrees(settings, yes=yes):
         return
     if price is None or price.usd is None:

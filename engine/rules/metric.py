@@ -63,7 +63,7 @@ from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import since
 from mage_es.engine.rules.gold import are_labels, may_be_results
 from mage_es.engine.rules.own import normal_form, of_anchors
-from mage_es.engine.rules.regression import BUCKETS, Regression, parts_of, regression_of, words_of
+from mage_es.engine.rules.regression import BUCKETS, WHOLE, Regression, parts_of, regression_of, words_of
 from mage_es.engine.seams.embedder import Vector
 from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice, computed_of
@@ -339,7 +339,7 @@ def features(task_type: str, answer: str, *, is_label: bool) -> frozenset[str]:
     # The same word is a different answer in another type.
     answer = answer.strip().casefold()
     words = (_PART if is_label else _WORD).findall(answer)
-    whole = f"={answer}" if len(words) < 2 else f"~{answer}"
+    whole = f"={answer}" if len(words) < 2 else f"{WHOLE}{answer}"
     return frozenset(f"{task_type}\x00{part}" for part in ("", whole, *words))
 
 

@@ -22,8 +22,8 @@ Rules
       nearest case with an answer counts as 1/j of what the answer is worth. So a doubtful question gets cases of both
       answers, and the number that agree with the nearest says how sure the prediction is (rules/recall.py). Labels get
       two seats at a time (the 2j-th case counts as 1/j), because a small model copies the label that it sees most.
-      Answers of several parts do not, because different answers show more of the parts. Only cases that the question
-      may get have seats.
+      Other answers do not, because different ones show more of the parts. Only cases that the question may get have
+      seats.
     - A metric ranks instead in two cases: if the regression was learned from the question (`taught`), since its own
       answer would show through; and if the question has a context, since its text is then not all that is asked.
 """
@@ -47,7 +47,7 @@ SEATS = 16
 """How many of the likeliest answers have seats: more are never shown."""
 TIE = 0.01
 """The weight of the cosine."""
-WHOLE = "\x00~"
+WHOLE = "~"
 """What begins an answer of several words as a whole: this tells it from others of the same words, and nothing else."""
 _HASHING = Hashing(BUCKETS, NAMES)
 """Shared by all, so that each word is cached once."""
@@ -70,7 +70,7 @@ class CaseAnswers(NamedTuple):
     parts: _Floats
     others: _Floats
     rare: float
-    """What is expected of a part that one case alone has."""
+    """What is expected of a part that only one case has."""
 
     def are(self, *answers: frozenset[str]) -> NDArray[np.bool_]:
         """Return which of the n cases have one of these answers."""
@@ -95,13 +95,13 @@ class Regression(NamedTuple):
     shares: _Floats
     parts: Sequence[str]
     rare: float
-    """What is expected of a part that one case alone has."""
+    """What is expected of a part that only one case has."""
     taught: frozenset[str] = frozenset()
     """The ids and normalised texts of the questions that it was learned from. It must not rank for them, because it has
     seen their answers.
     """
     is_labelled: bool = False
-    """Whether the answers are labels, whose letters and numbers are parts of their own."""
+    """Whether the answers are labels: the letters and the numbers of a label are separate parts."""
 
     def expected(self, words: _Floats) -> _Floats:
         """Return what is expected of each part, [f], of the answer to a question with these words [BUCKETS + NAMES]."""
@@ -122,7 +122,7 @@ class _Ridge(NamedTuple):
 
 def parts_of(features: frozenset[str]) -> Sequence[str]:
     """Return the parts of an answer, without the whole."""
-    return [part for part in features if WHOLE not in part]
+    return [part for part in features if f"\x00{WHOLE}" not in part]
 
 
 def answers_of(features: Iterable[frozenset[str]], parts: Sequence[str], rare: float) -> CaseAnswers:

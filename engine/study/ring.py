@@ -65,7 +65,7 @@ from mage_es.engine.verbs.exam import aexamine
 from mage_es.engine.verbs.resume import aresume
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, RunFinished, RunRegistered, Tier
+from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, ModelCalled, RunFinished, RunRegistered, Tier
 from mage_es.projections.ledger import Usage
 
 MAGE, PLAIN, NOTHING, LOOK_UP = "mage", "knn", "zero_shot", "nearest_label"
@@ -180,8 +180,7 @@ class _Ring(NamedTuple):
         return await (self._mage(run, config) if method == MAGE else self._method(run, config, method))
 
     def _require_own(self, run: Run, method: str, seed: int) -> None:
-        """Raise `UsageError` if a run is not one that this ring would have begun, except for its configuration, which
-        is compared when it is resumed."""
+        """Raise `UsageError` if a run is not one that this ring would have begun, except for its configuration."""
         reader = LogReader(run.log_path)
         begun, other = baseline_of(reader), inheritance(reader)
         name, shown = (begun.baseline, len(begun.learned)) if begun else (MAGE, 0)
@@ -194,13 +193,15 @@ class _Ring(NamedTuple):
         if problem:
             raise UsageError(f"{run.path} {problem}: give this ring another --name, or move that run elsewhere.")
 
-    def _require_same(self, run: Run, config: Config) -> None:
-        """Raise `UsageError` if a run was started with other settings. One that got no answer is deleted: a wrong
+    def _require_same(self, run: Run, config: Config, models: Models | None) -> None:
+        """Raise `UsageError` if a run was started with other settings. One that got no reply is deleted: a wrong
         address of the model is corrected by the same command with the right one."""
-        reader = LogReader(run.log_path)
-        if not (listed := changes(parse(first_event(reader).config), config)):
+        if not run.events:
             return
-        if reader.last(AnswerJudged):
+        reader, asked = LogReader(run.log_path), models.named_in(config) if models else config
+        if not (listed := changes(parse(first_event(reader).config), asked)):
+            return
+        if reader.last(ModelCalled) or reader.last(AnswerJudged):  # a look-up is judged without a call
             raise UsageError(
                 f"{run.path} was started with another configuration: {listed}. Give this ring another --name, or "
                 f"delete that run: `mage-es runs delete {run.id}`."
@@ -221,6 +222,7 @@ class _Ring(NamedTuple):
             if self.models is None or config.guidance
             else msgspec.structs.replace(self.models, guidance=None)
         )
+        self._require_same(run, config, models)
         await self._go_on(run, config, begin, aresume_baseline, self.runtime, models)
         reader = LogReader(run.log_path)
         sat, begun = read_exam(reader), baseline_of(reader)
@@ -235,6 +237,7 @@ class _Ring(NamedTuple):
         """Evolve to the end or, if tokens are limited, one iteration at a time."""
         config, runtime, most = self._sized(config), self.runtime, 0
         limits = runtime.limits or UNLIMITED
+        self._require_same(run, config, self.models)
         while not (run.events and LogReader(run.log_path).last(RunFinished)):
             spent = tokens_of(ledger_of(LogReader(run.log_path))) if run.events else 0
             if 0 < self.budget_tokens <= spent:
@@ -262,8 +265,6 @@ class _Ring(NamedTuple):
         self, run: Run, config: Config, begin: _Verb, resume: _Verb, runtime: Runtime, models: Models | None
     ) -> None:
         shared = {"data_dir": self.data_dir, "runtime": runtime, "models": models}
-        if run.events:
-            self._require_same(run, models.named_in(config) if models else config)
         if run.events or run.beginning():
             await resume(run, config=config, **shared)
         else:

@@ -109,8 +109,8 @@ def _command(reading: RunReading, config: Config, *, name: str, opened: bool) ->
         where = ["--runs-dir", str(reading.run.path.parent.absolute())] if opened else []
         if is_merged(parent):
             # As they were named: the settings are those of the first.
-            first = f"{parent.parent} ".startswith
-            marks = sorted(reader.of(v.RunMerged, since=1), key=lambda mark: not first(f"{mark.parent} + "))
+            both = parent.parent
+            marks = sorted(reader.of(v.RunMerged, since=1), key=lambda mark: not both.startswith(f"{mark.parent} + "))
             merged = (f"{mark.parent}@{mark_of(mark.iteration)}" for mark in marks)
             return shlex.join(["mage-es", "merge", *merged, "--run-id", name, *where])
         if parent.is_served:

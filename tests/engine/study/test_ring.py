@@ -13,6 +13,7 @@ from mage_es.engine.auditing.verify import verify
 from mage_es.engine.benchmarks.registry import BenchmarkEntry, open_benchmark
 from mage_es.engine.config import Config, parse
 from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.questions import with_questions
 from mage_es.engine.run.runtime import Runtime
@@ -27,7 +28,7 @@ from mage_es.engine.study.ring import RingDifference, RingReport, difference_of,
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.viewing.show import show
 from mage_es.events import vocabulary as v
-from mage_es.events.errors import Interrupted, UsageError
+from mage_es.events.errors import BudgetReached, Interrupted, UsageError
 from mage_es.events.log import LogReader
 from tests.bench.by_seed import coverage, simulated
 from tests.engine.forgery import forged
@@ -94,6 +95,18 @@ def test_a_ring_with_other_options_begins_anew_what_got_no_answer_and_keeps_what
     ):
         ringed(tmp_path, tickets, "zero_shot")
     assert ringed(tmp_path, other, "zero_shot").rows == (row,)
+
+
+def test_a_ring_with_other_options_takes_no_finished_run_and_deletes_none_that_got_a_reply(
+    tmp_path: Path, tickets: Config
+) -> None:
+    other = msgspec.structs.replace(tickets, max_tokens=64)
+    with pytest.raises(BudgetReached):  # after the first reply of guidance, and before any answer
+        ringed(tmp_path, tickets, "mage", runtime=Runtime(limits=Limits(max_calls=1)))
+    for _ in range(2):
+        with pytest.raises(UsageError, match="max_tokens was 4096, now 64"):
+            ringed(tmp_path, other, "mage")
+        ringed(tmp_path, tickets, "mage", runtime=Runtime(limits=Limits(max_calls=999)))  # finishes it
 
 
 def learning(folder: Path, name: str, config: Config, *, stop: Callable[[], bool] = lambda: False, **more: Any) -> Run:

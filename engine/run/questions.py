@@ -60,6 +60,22 @@ def stored_questions(reader: LogReader, benchmark: str) -> tuple[list[Question],
     return found, golds is not None
 
 
+def unlike(one: tuple[Sequence[Question], bool], other: tuple[Sequence[Question], bool]) -> frozenset[str]:
+    """Return the ids that mean another question in each of two `stored_questions`: another text, context or, where
+    both copies have them, right answer. Verdicts on such a question are no pair."""
+    has_gold = one[1] and other[1]
+    before, after = (
+        {each.id: (*asked_in(each), each.gold if has_gold else "") for each in questions}
+        for questions, _ in (one, other)
+    )
+    return frozenset(name for name in before.keys() & after.keys() if before[name] != after[name])
+
+
+def asked_in(question: Question) -> tuple[str, str]:
+    """Return the texts that make a question the same as another, its own and its context."""
+    return " ".join(question.question.split()), " ".join(question.context.split())
+
+
 def recorded_benchmark(
     reader: LogReader, started: RunStarted, *, data_dir: Path | str | None
 ) -> tuple[Benchmark, bool]:

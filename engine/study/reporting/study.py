@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
@@ -12,6 +12,7 @@ import polars as pl
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.run.exams import RecordedExam, reasons
 from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.questions import unlike
 from mage_es.engine.study.reporting.cells import Cell, by_seed, cell_of, difference
 from mage_es.engine.study.reporting.places import BASELINES, FULL, Placement, placements, way_of
 from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun, find_runs
@@ -126,14 +127,19 @@ class Study:
         call failed at the start.
         """
         ours, theirs = self.exams(one), self.exams(other, over)
-        common = ours.keys() & theirs.keys()
-        unequal = sorted(seed for seed in common if ours[seed].questions != theirs[seed].questions)
-        for seed in unequal:
+        common, unequal = ours.keys() & theirs.keys(), list[int]()
+        for seed in sorted(common):
             mine, rival = ours[seed].questions, theirs[seed].questions
-            names = [self.at(place)[seed].run.id for place in (one, other)]
+            runs = [self.at(place)[seed] for place in (one, other)]
+            changed = _changed(*runs) & mine & rival
+            if mine == rival and not changed:
+                continue
+            unequal.append(seed)
+            names = [run.run.id for run in runs]
             which = f"{names[0]} and {names[1]}" if names[0] != names[1] else f"{names[0]} before and after"
+            why = f"{min(mine ^ rival)} is in one only" if mine != rival else f"{min(changed)} is another in each"
             note = f"Not compared: the exams of {which} asked {len(mine)} and {len(rival)} questions"
-            note += f", {len(mine & rival)} of them the same ({min(mine ^ rival)} is in one only)."
+            note += f", {len((mine & rival) - changed)} of them the same ({why})."
             self.notes += [] if note in self.notes else [note]
         if unequal and len(unequal) == len(common):
             return None
@@ -145,6 +151,13 @@ class Study:
 
     def over_strongest(self, place: Placement) -> Cell | None:
         return self.gain(place, self.strongest(map(place.baseline, self.baselines([place]))))
+
+
+def _changed(one: RecordedRun, other: RecordedRun) -> Set[str]:
+    """Return the ids that mean another question in each of two runs, as when rows of a file changed in between."""
+    if one is other or (one.begun.data_sha256 == other.begun.data_sha256 and one.parent is other.parent is None):
+        return frozenset()
+    return unlike(one.stored, other.stored)
 
 
 def _missing(run: RecordedRun) -> Iterator[str]:

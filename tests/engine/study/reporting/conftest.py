@@ -141,7 +141,7 @@ class Bench:
         run = Run(name, self.folder / name)
         run.path.mkdir(parents=True)
         start, written = 0, sorted(events, key=lambda event: getattr(event, "iteration", -1))
-        opened = [_started(name, settings), *(split(part, size) for part, size in (taken or {}).items())]
+        opened = [_started(name, settings, data), *(split(part, size) for part, size in (taken or {}).items())]
         drafts = [v.Draft(event=event, iteration=-1, phase="open", ordinal=at) for at, event in enumerate(opened)]
         for k in range(-1, iterations):
             drafts += _drafts([event for event in written if getattr(event, "iteration", -1) == k], iteration=k)
@@ -179,7 +179,7 @@ class Bench:
         closed = v.ExamClosed(correct=0, total=len(letters), familiar_correct=0, familiar_total=0)
         with Log.create(run.log_path, run=name, clock=lambda: 0) as log:
             ended = [closed, v.RunFinished(iterations=0)]
-            log.append(_drafts([_started(name, settings), begun, *verdicts, *facts, *ended], iteration=-1))
+            log.append(_drafts([_started(name, settings, data), begun, *verdicts, *facts, *ended], iteration=-1))
             log.append(_stored(log, settings, data))
         return run
 
@@ -242,8 +242,9 @@ def _stored(log: Log, config: Config, data: Path | None) -> list[v.Draft]:
     return [v.Draft(event=stored, iteration=-1, phase="open")]
 
 
-def _started(name: str, config: Config) -> v.RunStarted:
+def _started(name: str, config: Config, data: Path | None) -> v.RunStarted:
     config = with_own_models(config)
+    read = open_benchmark(config.benchmark, seed=config.seed, data_dir=data) if data else None
     return v.RunStarted(
         run_id=name,
         benchmark=config.benchmark,
@@ -257,7 +258,7 @@ def _started(name: str, config: Config) -> v.RunStarted:
         embedder_dimension=1,
         embedder_sha256="",
         task_type_source="metadata",
-        data_sha256="",
+        data_sha256=read.data_sha256 if read else "",
         licence="",
     )
 

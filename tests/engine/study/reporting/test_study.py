@@ -68,6 +68,24 @@ def test_exams_that_asked_other_questions_are_not_compared_and_named(bench: Any)
     assert study.notes == [note]
 
 
+def test_exams_of_a_file_whose_rows_changed_in_between_are_not_compared(bench: Any, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    own = {"benchmark": f"tasks/{file}?scorer=exact", "data": tmp_path}
+    file.write_text("id,question,answer\nq0,Where to?,north\nq1,Where from?,east\n")
+    bench.run("one", after="11", **own)
+    bench.baseline("cot", "cot_direct", "10", **own)
+    [place] = bench.study().full()
+    assert bench.study().gain(place, place.baseline("cot_direct")).mean == 50.0
+
+    file.write_text("id,question,answer\nq0,Where to?,north\nq1,Where from?,west\n")
+    bench.baseline("later", "cot_direct", "10", **own)
+    study = bench.study()
+    assert study.gain(place, place.baseline("cot_direct")) is None
+    assert (
+        "Not compared: the exams of one and later asked 2 and 2 questions, 1 of them the same (q1 is another in each)."
+    ) in study.notes
+
+
 def test_of_two_runs_of_one_place_and_seed_the_newer_counts_and_the_other_is_named(bench: Any) -> None:
     bench.run("a", after="11")
     bench.run("b", after="10")

@@ -11,7 +11,7 @@ Rules
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -33,15 +33,16 @@ from mage_es.engine.worth.memories import MemoryItem, item_in, kind_of, others_o
 from mage_es.engine.worth.worth import PairedNumbers, paired_numbers
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import IterationClosed
+from mage_es.events.vocabulary import IterationClosed, MemoryQuarantined, MemorySuperseded
 from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
 
 IN_USE = "active"
 _Sort = tuple[str, str, str]
 """The outcome, the kind and the task type of a memory, see `sort_of`."""
-Fate = Literal["new", "gone", "superseded", "out of use", "back in use", "changed"]
+Fate = Literal["new", "new and out of use", "gone", "superseded", "out of use", "back in use", "changed"]
 """What became of something learned: only on the later side, only on the earlier, or on both with another status."""
+_BORN: tuple[Fate, ...] = ("new", "new and out of use")
 
 
 class RunMoment(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,7 +177,7 @@ def diff(
     # One for both moments of a run, since a reader checks each hash once.
     readers = {run.path: LogReader(run.log_path) for run in runs}
     was, now = (_side(run, marker, readers[run.path]) for run, marker in zip(runs, at, strict=True))
-    counts, learned = _learned(was.state, now.state, top)
+    counts, learned = _learned(was.state, now.state, _left(now), top)
     changed = _changed_questions(was, now)
     if question in changed:
         raise UsageError(f"{question} is not the same question in {was.run.id} and {now.run.id}: name one that is.")
@@ -212,10 +213,19 @@ def _settings(was: _Side, now: _Side) -> Iterator[SettingDiff]:
             yield SettingDiff(name=name, before=str(before[name]), after=str(after[name]))
 
 
-def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...], tuple[LearnedDiff, ...]]:
+def _left(side: _Side) -> Set[str]:
+    """Return what a side has learned and does not use."""
+    # Only these events take anything out of use: to look up the status of a million memories would take seconds.
+    found = side.reader.of(MemoryQuarantined, MemorySuperseded, until=side.state.seq)
+    return {event.memory_id for event in found if status_of(side.state, event.memory_id) != IN_USE}
+
+
+def _learned(
+    was: State, now: State, left: Set[str], top: int
+) -> tuple[tuple[LearnedCount, ...], tuple[LearnedDiff, ...]]:
     counts, found = defaultdict[Fate, Counter[_Sort]](Counter), list[LearnedDiff]()
     listed, full = Counter[tuple[Fate, _Sort]](), defaultdict[Fate, set[_Sort]](set)
-    for fate, sorts in _changed(was, now):
+    for fate, sorts in _changed(was, now, left):
         counts[fate].update(sorts.values())
         # Once enough of each sort are listed, the others are only counted.
         if len(full[fate]) == len(counts[fate]):
@@ -227,8 +237,8 @@ def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...]
                 continue
             listed[fate, sorts[name]] += 1
             then, status = (
-                "" if fate == missing else status_of(state, name) or ""
-                for state, missing in ((was, "new"), (now, "gone"))
+                "" if fate in missing else status_of(state, name) or ""
+                for state, missing in ((was, _BORN), (now, ("gone",)))
             )
             found.append(LearnedDiff(item=item_in(side, name, thing_of(side, name)), fate=fate, was=then, now=status))
     found.sort(key=lambda each: (each.fate, each.item.iteration, each.item.kind, each.item.memory_id))
@@ -242,24 +252,27 @@ def _learned(was: State, now: State, top: int) -> tuple[tuple[LearnedCount, ...]
     ), tuple(found)
 
 
-def _changed(was: State, now: State) -> Iterator[tuple[Fate, Mapping[str, _Sort]]]:
+def _changed(was: State, now: State, left: Set[str]) -> Iterator[tuple[Fate, Mapping[str, _Sort]]]:
     """Yield how learned things differ, and the sort of each by its id."""
     both = set[str]()
     for before, after in was.memory.unlike(now.memory):
         both |= before.keys() & after.keys()
         yield "gone", _without(before, after)
-        yield "new", _without(after, before)
+        new = _without(after, before)
+        yield "new", _without(new, left)
+        yield "new and out of use", {name: new[name] for name in left if name in new}
     # Where no row differs, a decision on a proposal may: it is in no row.
     decided = {*was.traffic.decided(), *now.traffic.decided()}
     both |= {name for name in decided if name in was.memory and name in now.memory}
     older, newer = (dict(others_of(state)).keys() for state in (was, now))
     for name in sorted(both | older | newer):
-        fate = _fate(was, now, name) if (name in older) == (name in newer) else "new" if name in newer else "gone"
+        born: Fate = "new and out of use" if name in left else "new"
+        fate = _fate(was, now, name) if (name in older) == (name in newer) else born if name in newer else "gone"
         if fate is not None:
             yield fate, {name: sort_of(was if fate == "gone" else now, name)}
 
 
-def _without(sorts: Mapping[str, _Sort], others: Mapping[str, _Sort]) -> Mapping[str, _Sort]:
+def _without(sorts: Mapping[str, _Sort], others: Collection[str]) -> Mapping[str, _Sort]:
     return {name: sort for name, sort in sorts.items() if name not in others} if others else sorts
 
 

@@ -82,6 +82,18 @@ def test_what_went_out_of_use_comes_back_into_use(run: Run) -> None:
     assert (back.item.memory_id, back.fate, back.now) == (name, "back in use", "active")
 
 
+def test_what_was_learned_in_between_and_is_out_of_use_by_now_is_not_merely_new(run: Run) -> None:
+    at_start, learned = ({item.memory_id for item in memories(run, at=at).items} for at in ("start", "latest"))
+    learned -= at_start
+    out = min(learned)
+    curate(run, out, action="quarantine", reason="it misleads", by="alice")
+    report = diff(run, run, at=("start", "latest"))
+    [found] = [each for each in report.learned if each.item.memory_id == out]
+    assert (found.fate, found.was, found.now) == ("new and out of use", "", "quarantined")
+    assert {each.item.memory_id for each in report.learned if each.fate.startswith("new")} >= learned
+    assert sum(each.number for each in report.counts if each.fate == "new and out of use") >= 1
+
+
 def test_what_a_newer_memory_replaced_is_superseded(tmp_path: Path) -> None:
     run = Run("golden", tmp_path / "golden")
     shutil.copytree(golden()[-1] / "run", run.log_path)

@@ -12,7 +12,7 @@ Rules
 """
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -165,11 +165,6 @@ class Parent(NamedTuple):
         known, has_gold = self.stored
         if config.benchmark != begun:
             known = [msgspec.structs.replace(question, benchmark=config.benchmark) for question in known]
-        if any(question.subject for question in known):
-            raise UsageError(
-                f"{self.event.parent} has tasks with a subject, which can be erased there; a run that continues it "
-                f"would keep what was learned from them. Start a run with all the tasks instead."
-            )
         if not has_gold:
             raise PrerequisiteError(
                 f"This copy of {self.event.parent} has no gold answers: restore a backup that has them."
@@ -209,6 +204,15 @@ def require_closed(run_id: str, reader: LogReader) -> None:
     raise UsageError(f"{run_id} has not closed an iteration yet: `mage-es resume {run_id}` continues it.")
 
 
+def require_no_subjects(run_id: str, questions: Iterable[Question]) -> None:
+    """Raise `UsageError` if a run has tasks with a subject: what is erased there would live on in another run."""
+    if any(question.subject for question in questions):
+        raise UsageError(
+            f"{run_id} has tasks with a subject, which can be erased there; a run that continues it would keep what "
+            f"was learned from them. Start a run with all the tasks instead."
+        )
+
+
 def read_parent(
     run: Run, at: str, *, runs_dir: Path | str, prices: Prices, execution: str = "", reproof: int = 0
 ) -> Parent:
@@ -217,7 +221,7 @@ def read_parent(
     parent's own), and `reproof` how many questions are asked again.
 
     Raises:
-        UsageError: There is no such closed iteration, or the run is a baseline.
+        UsageError: There is no such closed iteration, or the run is a baseline or has subjects.
         LogDamaged: Its log fails its checksums.
     """
     reader = LogReader(run.log_path)
@@ -241,6 +245,7 @@ def read_parent(
         seq = since[-1].seq
     learner = started.execution_model if execution not in ("", started.execution_model) else ""
     questions, has_gold = stored_questions(reader, started.benchmark)
+    require_no_subjects(run.id, questions)
     splits = recorded_splits(list(reader.of(v.SplitCommitted, until=opened)), questions)
     before = inheritance(reader)
     older = past_of(before)

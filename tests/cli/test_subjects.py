@@ -64,12 +64,16 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "exam": ("exam", "whole"),
     "exam control": ("exam", "whole", "--control", "permuted"),
     "serve": ("serve", "whole", "--upstream", "http://127.0.0.1:9"),
+    "evolve from": ("evolve", "--from", "whole", "--prune"),
+    "upgrade": ("upgrade", "whole", "--execution", "builtin/copier"),
     "resume": ("resume", "half", "--max-iterations", "9"),
     "verify resumed": ("verify", "half"),
 }
 REPAIR = {"verify repair": ("verify", "whole", "--repair")}
 """Which verifies as `verify` does: it is tried where the keys are unusable."""
-REFUSED = {"memory review": (2, "is not served"), "serve": (2, "has tasks with a subject")}
+REFUSED = {"memory review": (2, "is not served")} | {
+    name: (2, "has tasks with a subject") for name in ("serve", "evolve from", "upgrade")
+}
 """What no run with subjects is for, whatever its keys are."""
 NEEDS_NO_KEY = {"runs list", "export", "view", "backup"}
 MAY_NEED_NONE = {"memory review", "show event"}

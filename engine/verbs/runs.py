@@ -164,6 +164,8 @@ def _traffic(state: State) -> Iterator[str]:
     if traffic.processes:
         by = ", ".join(f"{treatment} {count}" for treatment, count in sorted(traffic.treatments.items()))
         times = "once" if traffic.processes == 1 else f"{traffic.processes} times"
+        bypassed = traffic.outcomes["bypassed"]
+        by += f"; {bypassed} of these got none in time" if bypassed else ""
         yield f"served {times}; inferences: {traffic.treatments.total()}{f' ({by})' if by else ''}"
         waiting = f"for `publish`: {len(traffic.proposals('', 'approved'))}, for `memory review`: "
         waiting += str(len(traffic.proposals("waiting")))

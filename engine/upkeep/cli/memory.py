@@ -110,7 +110,7 @@ def list_all(
     out.report(
         document if sort == "age" else {**document, "worth": worth},
         _listing(f"Run {found.run_id} at {found.marker}", items, None if sort == "age" else worth),
-        f"{count} of {len(found.items)} memories" + (f"; {more} more: --top {count} lists all" if more else ""),
+        f"{len(items)} of {len(found.items)} memories" + (f"; --top {count} lists all {count}" if more else ""),
     )
     ahead: tuple[str, ...] = ("memory", "list", found.run_id) if found.items else ("runs", "show", found.run_id)
     if items:

@@ -14,6 +14,7 @@ from mage_es.engine.serving.cli.gain import _mishaps
 from mage_es.engine.serving.gain import gain
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.rules.feedback import Feedback
+from mage_es.engine.verbs.runs import summarise
 from mage_es.events.errors import Conflict, NotFound, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import FeedbackGiven, MemoryProposed
@@ -164,6 +165,7 @@ def test_the_gain_says_which_requests_went_without_memories_and_which_a_kill_cut
     serve(run=live.run, holdback=0.5).close()
     report = gain(live.run)
     assert (report.requests, report.bypassed, report.cut) == (3, 1, 2)
+    assert any("; 1 of these got none in time)" in line for line in summarise(live.run).traffic)
     told = list(_mishaps(report))
     assert told[0].startswith("1 of 3 requests were sent without memories") and told[1].startswith("2 of 3 requests")
 

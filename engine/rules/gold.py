@@ -1,13 +1,17 @@
-"""What the right answers of a set of questions have in common: labels, short texts, results of calculations."""
+"""What the right answers of a set of questions have in common: labels, short texts, copies, results of calculations."""
 
 import re
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 _LABELS = 100  # most different answers that are labels
 _SHARED, _REPEATED = 2, 5  # questions per label, on average, and per number that is one: results repeat by chance
 _GRADES = 10  # most numbers that grade things
 _CODE = 3  # least digits of a code, such as an account or a postcode
 _SHORT = 40  # characters of an answer that is not reasoned out in words
+_COPIED = 2 / 3  # share of the characters of copied answers that their questions have
+PIECE = re.compile(r"\d+|[^\W\d_]+")
+"""Letters or digits in an answer: Z4H has three pieces."""
 _NUMBER = re.compile(r"[-+]?[\d.,/ ]*\d[\d.,/ ]*%?")
 
 
@@ -21,6 +25,24 @@ def are_labels(golds: Collection[str]) -> bool:
 def are_short(golds: Collection[str]) -> bool:
     """Return whether right answers are a few words or a number each."""
     return max(map(len, golds), default=_SHORT + 1) <= _SHORT
+
+
+def are_copied(asked: Sequence[tuple[str, str]]) -> bool:
+    """Return whether right answers are mostly copied out of their questions, given both: the same letters and numbers,
+    apart from those that most answers have."""
+    pieces = [(_pieces(question), _pieces(answer)) for question, answer in asked]
+    counts = Counter(piece for _, answer in pieces for piece in {*answer})
+    said = copied = 0
+    for question, answer in pieces:
+        own = [piece for piece in answer if 2 * counts[piece] <= len(pieces)]
+        said += sum(map(len, own))
+        copied += sum(len(piece) for piece in own if piece in question)
+    return copied > _COPIED * said
+
+
+def _pieces(text: str) -> list[str]:
+    # 0082 is 82.
+    return [piece.lstrip("0") or "0" for piece in PIECE.findall(text.casefold())]
 
 
 def may_be_results(golds: Collection[str]) -> bool:

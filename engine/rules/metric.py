@@ -31,6 +31,8 @@ Rules
       shown to be better. In five folds each case is compared with the nearest case of the other folds, by both
       measures. A measure wins if the answer that it finds has more in common with the case's own (Jaccard) or, in a
       tie, if the answers of the NEIGHBOURS nearest do. The one-sided exact sign test must give at most P.
+    - Where answers are copied out of their questions and are no labels (`gold.are_copied`), nothing is learned: what a
+      case shows there is where to copy from, which questions of the same wording share, and answers do not.
     - Where most answers are numbers and they are no labels, they may be results of calculations, which are equal by
       chance and say little about how they were reached. Whatever replaces the cosine there must win at SURE.
     - All task types of a run share one metric, so that a type learns from what another type shows about the same words;
@@ -61,7 +63,7 @@ from numpy.typing import NDArray
 from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import since
-from mage_es.engine.rules.gold import are_labels, may_be_results
+from mage_es.engine.rules.gold import PIECE, are_copied, are_labels, may_be_results
 from mage_es.engine.rules.own import normal_form, of_anchors
 from mage_es.engine.rules.regression import BUCKETS, WHOLE, Regression, parts_of, regression_of, words_of
 from mage_es.engine.seams.embedder import Vector
@@ -92,8 +94,8 @@ _NEVER = -1e9
 _BLOCK = 4_096
 _OLD = "before a change\x00"
 """The prefix that, before a task type's name, names the separate type of its out-of-date cases."""
-_WORD, _PART = re.compile(r"[^\W_]+"), re.compile(r"\d+|[^\W\d_]+")
-"""A part of an answer, and of a label: Z4H has three."""
+_WORD = re.compile(r"[^\W_]+")
+"""A part of an answer that is no label."""
 _Floats = NDArray[np.float64]
 
 
@@ -235,6 +237,8 @@ def learn_metrics(cases: Sequence[Placed]) -> FittedMetrics:
         folds.append(turns[name].setdefault(case.question_id or place, len(turns[name])) % FOLDS)
     answers = [case.answer for case in cases]
     is_labelled = are_labels(answers)
+    if not is_labelled and are_copied([(case.question, case.answer) for case in cases]):
+        return FittedMetrics({})
     known = _Cases(
         np.array(types),
         np.array([case.vector for case in cases], dtype=np.float64),
@@ -338,7 +342,7 @@ def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
 def features(task_type: str, answer: str, *, is_label: bool) -> frozenset[str]:
     # The same word is a different answer in another type.
     answer = answer.strip().casefold()
-    words = (_PART if is_label else _WORD).findall(answer)
+    words = (PIECE if is_label else _WORD).findall(answer)
     whole = f"={answer}" if len(words) < 2 else f"{WHOLE}{answer}"
     return frozenset(f"{task_type}\x00{part}" for part in ("", whole, *words))
 

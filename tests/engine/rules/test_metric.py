@@ -182,6 +182,21 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
     assert not learn_metrics([Placed("t", vector, str(number)) for number, vector in enumerate(vectors)]).metrics
 
 
+def test_where_answers_are_copied_out_of_their_questions_the_cosine_stays() -> None:
+    draw = np.random.default_rng(11)
+    placed = [
+        (text(wording, topic, draw), f"{draw.integers(1000, 9999)}/T{topic}")
+        for wording, topic in product(range(WORDINGS), range(TOPICS))
+    ]
+
+    def learned(question: str) -> FittedMetrics:
+        cases = (Placed("t", vector, answer, question=question.format(answer[:4])) for vector, answer in placed)
+        return learn_metrics([*cases])
+
+    assert learned("Where is a parcel?").metrics
+    assert learned("Where is parcel {}?") == FittedMetrics({})
+
+
 def changed(later: int) -> Memory:
     """Return many cases, and some of another day, when every topic has the answer of the next."""
     found = cases(100 + later)

@@ -10,7 +10,7 @@ from mage_es.engine.bench.stbench.benchmark import EXTENDED, MERGED, STBENCH
 from mage_es.engine.benchmarks.numbers import INSTRUCTION
 from mage_es.engine.config import Config
 from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
-from mage_es.engine.rules.gold import are_labels, are_short, may_be_results
+from mage_es.engine.rules.gold import are_copied, are_labels, are_short, may_be_results
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import ContextRole, Question, Traits, traits_of
 from tests.engine.rules.states import setting_of
@@ -113,3 +113,21 @@ def test_short_answers_and_labels_are_asked_for_directly_unless_they_may_be_calc
 def test_labels_are_asked_for_directly_and_everything_else_is_reasoned_about_unless_the_route_is_set() -> None:
     assert (plain(is_labelled=True).route, plain().route) == ("direct", "cot")
     assert (plain(is_labelled=True, route="cot").route, plain(route="direct").route) == ("cot", "direct")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "copied"),
+    [
+        ("Crate {n} of the zenith yard", "{n}/Z", True),
+        ("Crate {n} of the zenith yard", "00{n}.Z", True),
+        ("Crate {n} of the zenith yard", "zone {n}Q", True),
+        ("Crate {n} of the zenith yard", "{other}.{other}.{n}", False),
+        ("Crate of the zenith yard", "{n}", False),
+        ("", "", False),
+    ],
+    ids=["a mark", "leading zeros", "what all say", "a code", "a number", "nothing"],
+)
+def test_answers_are_copied_where_their_questions_have_most_of_their_letters_and_digits(
+    question: str, answer: str, *, copied: bool
+) -> None:
+    assert are_copied([(question.format(n=n), answer.format(n=n, other=7 * n)) for n in range(1001, 1040)]) is copied

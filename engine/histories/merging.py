@@ -111,13 +111,7 @@ def require_mergeable(one: Parent, other: Parent) -> None:
             "ask questions and read answers in the same way."
         )
     for parent in (one, other):
-        questions, has_gold = parent.stored
-        if any(question.subject for question in questions):
-            raise UsageError(
-                f"{parent.event.parent} has tasks with a subject, which can be erased there; a merged run would keep "
-                f"what was learned from them. Start a run with all the tasks instead."
-            )
-        if not has_gold:
+        if not parent.stored[1]:
             raise PrerequisiteError(
                 f"This copy of {parent.event.parent} has no gold answers: restore a backup that has them."
             )

@@ -12,7 +12,7 @@ Rules
 """
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,11 +158,6 @@ class Parent(NamedTuple):
         known, has_gold = self.stored
         if config.benchmark != begun:
             known = [msgspec.structs.replace(question, benchmark=config.benchmark) for question in known]
-        if any(question.subject for question in known):
-            raise UsageError(
-                f"{self.event.parent} has tasks with a subject, which can be erased there; a run that continues it "
-                f"would keep what was learned from them. Start a run with all the tasks instead."
-            )
         if not has_gold:
             raise PrerequisiteError(
                 f"This copy of {self.event.parent} has no gold answers: restore a backup that has them."
@@ -202,6 +197,15 @@ def require_closed(run_id: str, reader: LogReader) -> None:
     raise UsageError(f"{run_id} has not closed an iteration yet: `mage-es resume {run_id}` continues it.")
 
 
+def require_no_subjects(run_id: str, questions: Iterable[Question]) -> None:
+    """Raise `UsageError` if any of a run's questions has a subject."""
+    if any(question.subject for question in questions):
+        raise UsageError(
+            f"{run_id} has tasks with a subject, which can be erased there; a run that continues it would keep what was "
+            "learned from them. Start a run with all the tasks instead."
+        )
+
+
 def read_parent(
     run: Run, at: str, *, runs_dir: Path | str, prices: Prices, execution: str = "", reproof: int = 0
 ) -> Parent:
@@ -210,11 +214,14 @@ def read_parent(
     parent's own), and `reproof` how many questions are asked again.
 
     Raises:
-        UsageError: There is no such closed iteration, or the run is a baseline.
+        UsageError: There is no such closed iteration, or the run is a baseline or has subjects.
         LogDamaged: Its log fails its checksums.
     """
     reader = LogReader(run.log_path)
     require_closed(run.id, reader)
+    started = next(reader.of(v.RunStarted))
+    questions, has_gold = stored_questions(reader, started.benchmark)
+    require_no_subjects(run.id, questions)
     seq = reader.last(v.IterationClosed) if at == "latest" else reader.resolve(at)
     closed, ledger = dict[int, Any](), Ledger()
     # In one pass: the first reading checks the hash of each segment. What a ledger adds up may come in any order.
@@ -225,7 +232,7 @@ def read_parent(
         give(ledger, {cls: batches[cls] for cls in Ledger.reads if cls in batches})
     if seq not in closed:
         raise UsageError(f"A run continues from a closed iteration, and {at} is within one: choose start or iter-N.")
-    started, opened = next(reader.of(v.RunStarted)), min(closed)
+    opened = min(closed)
     # Between two iterations only people change what was learned; a run never continues from part of an iteration.
     since = list(reader.records(inherited_types(), since=seq + 1)) if at == "latest" else []
     mark = closed[seq]
@@ -233,7 +240,6 @@ def read_parent(
         fold_into((ledger,), reader, since=seq + 1, until=since[-1].seq)
         seq = since[-1].seq
     learner = started.execution_model if execution not in ("", started.execution_model) else ""
-    questions, has_gold = stored_questions(reader, started.benchmark)
     splits = recorded_splits(list(reader.of(v.SplitCommitted, until=opened)), questions)
     before = inheritance(reader)
     older = past_of(before)

@@ -172,6 +172,21 @@ def test_a_command_works_on_what_there_is_and_shows_tokens_of_what_is_gone(
         assert (NAMES[who] in shown) is (who not in GONE[state])
 
 
+def test_what_cannot_go_on_says_so_before_it_names_a_price_or_takes_anything_out_of_use(
+    begin: Callable[[str], Mapping[str, str]], mage: Command, empty_folder: Path
+) -> None:
+    begin("all keys")
+    before = LogReader(empty_folder / "runs" / "whole" / "log").head
+    for words in (
+        ("evolve", "--from", "whole", "--prune", "--yes"),
+        ("upgrade", "whole", "--execution", "builtin/copier"),
+    ):
+        code, out, err = mage(*words)
+        assert code == 2 and "whole has tasks with a subject" in err, err
+        assert not [word for word in ("takes about", "calls of", "proved harmful") if word in out + err], err
+    assert LogReader(empty_folder / "runs" / "whole" / "log").head == before
+
+
 @pytest.mark.parametrize("state", UNUSABLE)
 def test_a_command_that_needs_a_key_says_in_one_line_why_it_cannot_be_used(
     begin: Callable[[str], Mapping[str, str]], mage: Command, empty_folder: Path, state: str

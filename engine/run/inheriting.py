@@ -201,8 +201,8 @@ def require_no_subjects(run_id: str, questions: Iterable[Question]) -> None:
     """Raise `UsageError` if any of a run's questions has a subject."""
     if any(question.subject for question in questions):
         raise UsageError(
-            f"{run_id} has tasks with a subject, which can be erased there; a run that continues it would keep what was "
-            "learned from them. Start a run with all the tasks instead."
+            f"{run_id} has tasks with a subject, which can be erased there; a run that continues it would keep what "
+            "was learned from them. Start a run with all the tasks instead."
         )
 
 

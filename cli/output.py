@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.events.errors import counted as counted
 from mage_es.events.errors import hidden, redacted
 
 _ESCAPES = re.compile(
@@ -112,12 +113,6 @@ class Output:
 
     def next(self, *commands: str) -> None:
         self.say("\nNext: " + "\n      ".join(commands))
-
-
-def counted(count: int, noun: str) -> str:
-    """Return `1 memory` or `2 memories`."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count} {noun if count == 1 else plural}"
 
 
 def percent(part: int, whole: int) -> str:

@@ -72,6 +72,11 @@ def _lasting(minutes: float | None) -> Iterator[str]:
         yield "under a minute" if minutes < 1 else f"{minutes:.0f} min one after another"
 
 
+def calls_made(made: int) -> str:
+    """Return the words on the calls that a verb made."""
+    return f"{counted(made, 'call')} {'was' if made == 1 else 'were'} made; what was said is on record"
+
+
 def agrees(settings: Settings, *, yes: bool) -> bool:
     """Return whether the user agrees to pay: by --yes, by a limit, or at the terminal."""
     return yes or bool(settings.limits.max_usd or settings.limits.max_calls) or agreed("Go on? [y/N] ")

@@ -72,7 +72,7 @@ def _taught(summary: RunSummary) -> str:
 def _unguided(lost: MissingGuidance) -> str:
     failures = sum(lost.failed.values())
     why = [f"{lost.unreadable} replies unreadable"] if lost.unreadable else []
-    why += [f"{failures} calls failed ({by_kind(lost.failed)})"] if failures else []
+    why += [f"{counted(failures, 'call')} failed ({by_kind(lost.failed)})"] if failures else []
     return f"WARNING: no guidance {lost.unreadable + failures} of {lost.asked} times: {', '.join(why)}"
 
 

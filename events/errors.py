@@ -162,6 +162,12 @@ _NEAR = 0.75
 _PART = 3
 
 
+def counted(count: int, noun: str) -> str:
+    """Return `1 memory` or `2 memories`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
+
+
 def nearest(name: str, known: list[str], *, rest: str = "") -> str:
     """Return ` Did you mean a, b?` for the names in `known` that hardly differ from `name`, or else list all, or the
     first few. Case is ignored, and so is a prefix that all names share (MAGE_ES_).

@@ -2,12 +2,12 @@
 with another instruction (`mage_es.gepa`); or their answers judged once more (`rejudge`).
 
 Rules
-    - Plans, calls and verdicts are recorded in a separate log within the run. At the end, or after a stop, the run's
-      own log gets one event (`questions.reasked`) with the cost, the findings and the head of the separate log. The
-      run's digests do not change.
-    - If another process is writing the run, such as a proxy that serves it, or if the asking was killed, the next
-      asking records this event. So that it knows what to record, each asking begins by noting in the separate log which
-      verb asks and where the part before it ends.
+    - Plans, calls and verdicts are recorded in a separate log within the run. Before the first of them both logs say
+      which verb asks, and where the separate log ended (`reasking.begun`). At the end, or after a stop, the run's own
+      log gets one event (`questions.reasked`) with the cost, the findings and the head of the separate log. So whatever
+      is removed from the separate log is missed. The run's digests do not change.
+    - If another process is writing the run, such as a proxy that serves it, its log gets neither. The next asking
+      records what was asked then, and what a killed one had asked.
     - No request is sent again if the run's log, an exam's log or the separate log has a reply to it, by the request's
       hash.
     - The model is the one that answered in the run, and the judge is the run's, except in `rejudge`.
@@ -166,9 +166,9 @@ async def asking_again(
     was asked before is missing.
     """
     part = run.reasked
-    with _on_record(run, set(world.setting.subjects.values()), verb, found) as log:
+    with _on_record(run, set(world.setting.subjects.values()), verb, found) as (log, beginning):
         names: dict[v.Tier, str] = {tier: model.name for tier, model in models.items()}
-        book = _Book(log, part.log_path, replies_of(run, reader, names), verb)
+        book = _Book(log, part.log_path, replies_of(run, reader, names), beginning)
         budget = runtime.budget(Ledger())
         async with AsyncExitStack() as closing:
             clients: dict[v.Tier, RetryingClient] = {}
@@ -187,9 +187,10 @@ async def asking_again(
 @contextmanager
 def _on_record(
     run: Run, subjects: Set[str], verb: str, found: Callable[[], v.QuestionsReasked] | None
-) -> Iterator[Log]:
-    """Yield the log of what is asked again. At the end the run's own log names its head, with what was `found`, unless
-    a second signal cuts that short: whatever stopped the asking, it was paid for."""
+) -> Iterator[tuple[Log, Callable[[], v.Draft]]]:
+    """Yield the log of what is asked again, and what records in the run's own log that an asking begins and returns the
+    same for this one. At the end the run's own log names its head, with what was `found`, unless a second signal cuts
+    that short: whatever stopped the asking, it was paid for."""
     part = run.reasked
     with ExitStack() as opened:
         whole: Log | None = None
@@ -199,44 +200,63 @@ def _on_record(
         part.path.mkdir(parents=True, exist_ok=True)
         if part.events:
             own = Log.open(part.log_path, clock=clock)
-        elif next(reader.of(v.QuestionsReasked), None):
+        elif _last_named(reader):
             raise PrerequisiteError(
                 f"{part.log_path} is missing, and its answers were paid for: restore it from a backup of {run.id}."
             )
         else:  # by the name that the run began with, whatever its folder is called by now
             own = part._replace(id=f"{reader.run}/reasked").begin()
         begun = own.head.seq
+
+        def beginning() -> v.Draft:
+            event = v.ReaskingBegun(verb=verb, head_seq=own.head.seq, head_chain=own.head.chain)
+            if whole:
+                named = _last_named(LogReader(run.log_path))
+                killed = _askings(part, named, own.head, verb) if own.head.seq > named else ()
+                whole.append([*map(_named, killed), _beside(event, whole.head.seq)])
+            return _beside(event, event.head_seq)
+
         try:
             with own:
                 own.seal_texts_of(subjects)
-                yield own
+                yield own, beginning
         finally:
-            named = max((event.head_seq for event in LogReader(run.log_path).of(v.QuestionsReasked)), default=0)
+            named = _last_named(LogReader(run.log_path))
             if whole and own.head.seq > named:  # only now is the head final, as closing a log seals it
                 *others, last = _askings(part, named, own.head, verb)
                 try:
                     if found and own.head.seq > begun:  # else the last to ask was another
                         result = found()
-                        last = msgspec.structs.replace(last, without=result.without, flips=result.flips)
+                        shown = {"without": result.without, "flips": result.flips, "judged": result.judged}
+                        last = msgspec.structs.replace(last, **shown)
                 finally:
                     whole.seal_texts_of(subjects)
                     whole.append([_named(event) for event in (*others, last)])
+
+
+def _last_named(reader: LogReader) -> int:
+    """Return the last event of the separate log that the run's own log knows of, 0 if none."""
+    return max((event.head_seq for event in reader.of(v.QuestionsReasked)), default=0)
 
 
 def _askings(part: Run, named: int, head: Head, verb: str) -> Iterator[v.QuestionsReasked]:
     """Yield what was asked since event `named` of its log, up to the head, for each verb that asked; if the log names
     none, for `verb`."""
     own = LogReader(part.log_path)
-    begun = [*own.of(v.QuestionsReasked, since=named + 1)] or [v.QuestionsReasked(verb=verb)]
+    begun = [*own.of(v.ReaskingBegun, since=named + 1)]
     ends = [*((later.head_seq, later.head_chain) for later in begun[1:]), head]
-    for event, (seq, chain) in zip(begun, ends, strict=True):
+    for asks, (seq, chain) in zip([event.verb for event in begun] or [verb], ends, strict=True):
         made = own.events({v.ModelCalled: ("iteration",)}, since=named + 1, until=seq)
-        yield msgspec.structs.replace(event, calls=sum(1 for _ in made), head_seq=seq, head_chain=chain)
+        yield v.QuestionsReasked(verb=asks, calls=sum(1 for _ in made), head_seq=seq, head_chain=chain)
         named = seq
 
 
 def _named(event: v.QuestionsReasked) -> v.Draft:
-    return v.Draft(event=event, iteration=-1, phase="exam", ordinal=event.head_seq)
+    return _beside(event, event.head_seq)
+
+
+def _beside(event: v.Event, ordinal: int) -> v.Draft:
+    return v.Draft(event=event, iteration=-1, phase="exam", ordinal=ordinal)
 
 
 class AskingAgain(NamedTuple):
@@ -336,15 +356,22 @@ class AskingAgain(NamedTuple):
 class _Book:
     """The log of what is asked again, and every reply that it or another log of the run has."""
 
-    def __init__(self, log: Log, path: Path, replies: dict[tuple[v.Tier, str], v.ModelCalled], verb: str) -> None:
+    def __init__(
+        self,
+        log: Log,
+        path: Path,
+        replies: dict[tuple[v.Tier, str], v.ModelCalled],
+        beginning: Callable[[], v.Draft],
+    ) -> None:
         self.log, self.texts, self.replies, self.calls = log, Texts(), replies, 0
-        self._begun = [_named(v.QuestionsReasked(verb=verb, head_seq=log.head.seq, head_chain=log.head.chain))]
+        self._beginning: Callable[[], v.Draft] | None = beginning
         for event in LogReader(path).of(v.ModelCalled, v.CallFailed):
             self.texts.apply(event)
 
     def commit(self, drafts: Sequence[v.Draft]) -> None:
-        appended = self.log.append([*self._begun, *self.texts.numbered(drafts)])
-        self._begun = []
+        first = [self._beginning()] if self._beginning else []
+        self._beginning = None
+        appended = self.log.append([*first, *self.texts.numbered(drafts)])
         for event in appended.events:
             if isinstance(event, v.ModelCalled | v.CallFailed):
                 self.texts.apply(event)

@@ -111,8 +111,7 @@ def require_mergeable(one: Parent, other: Parent) -> None:
             "ask questions and read answers in the same way."
         )
     for parent in (one, other):
-        _, has_gold = parent.stored
-        if not has_gold:
+        if not parent.stored[1]:
             raise PrerequisiteError(
                 f"This copy of {parent.event.parent} has no gold answers: restore a backup that has them."
             )

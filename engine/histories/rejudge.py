@@ -9,19 +9,21 @@ Rules
       counts as wrong, and is counted separately (askings/agreement.py).
     - An answer that the scorer left undecided does not count towards agreement: there is nothing to agree with.
     - Only a judge costs calls. They are recorded where `effect` records what it asks again (askings/reasking.py), so
-      that the same call continues after a stop, and is free later; equal answers to one question are judged once.
-    - Another scorer reads the reply of the question's last call, or the answer itself if it has no reply.
+      that the same call continues after a stop, and is free later; equal answers to one question are judged once. The
+      run's log gets the result once all answers were judged.
+    - Another scorer reads the reply of the question's last call, or the answer itself if it has no reply. What it finds
+      follows from the record, and is not recorded.
 """
 
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.askings.agreement import Agreement, JudgeCase, Opinion, agreement, opinion_so_far
+from mage_es.engine.askings.agreement import Agreement, Opinion, agreement
 from mage_es.engine.askings.reasking import Replies, asking_again, replies_of
+from mage_es.engine.askings.rejudging import RecordedAnswer, RecordedAnswers, recorded_answers
 from mage_es.engine.benchmarks.tasks.benchmark import Tasks
 from mage_es.engine.benchmarks.tasks.scorers import Scoring, name_of, require_scorer, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import parse
@@ -30,19 +32,17 @@ from mage_es.engine.models.registry import require_model
 from mage_es.engine.run.asking_price import JUDGED, AskingPrice, price_of
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import ExamRecord, exam_records
-from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.questions import all_questions
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
-from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, scored
+from mage_es.engine.run.world import first_event, reopen_world, require_scoring, state_of
+from mage_es.engine.seams.benchmark import Benchmark, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.judge import template_of
 from mage_es.engine.verbs.decorators import blocking, typed
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import Interrupted, UsageError
-from mage_es.events.facts.private import ERASED
 from mage_es.events.log import LogReader
 
 
@@ -98,7 +98,7 @@ def rejudge_price(
     answers = _recorded(as_run(run), exam, data_dir, benchmark)
     known = replies_of(answers.run, answers.reader, {"judge": judge.name})
     left = [move.request for move, _ in _unasked(answers, known)]
-    ends = (_led(answers, each, known) for each in answers.found)
+    ends = (answers.led(each, known) for each in answers.found)
     like = [end.replies for end in ends if isinstance(end, Opinion) and end.replies]
     return price_of(judge.name, left, prices or Prices(), reply=JUDGED, like=like)
 
@@ -138,36 +138,7 @@ async def arejudge(
 rejudge = blocking(arejudge)
 
 
-class _Answer(NamedTuple):
-    """A recorded answer, the `reply` that it was read from (or ""), and whether it is right, None if undecided."""
-
-    question: Question
-    event: v.AnswerJudged | v.AnswerUndecided
-    reply: str
-    right: bool | None
-
-    @property
-    def case(self) -> JudgeCase:
-        """The answer as a judge sees it; empty if the reply was truncated, refused or empty."""
-        event = self.event
-        is_void = isinstance(event, v.AnswerJudged) and event.reason != ""
-        verdict = Verdict(answer=event.answer, score=float(bool(self.right)), strict=False)
-        return JudgeCase(self.question, "" if is_void else event.answer or self.reply, verdict, verdict.correct)
-
-
-class _Answers(NamedTuple):
-    """The answers of an exam (or ""); `lost` questions have none, `erased` ones cannot be read."""
-
-    run: Run
-    reader: LogReader
-    world: World
-    exam: str
-    found: Sequence[_Answer]
-    lost: int
-    erased: int
-
-
-def _recorded(run: Run, exam: int | None, data_dir: Path | str | None, benchmark: Benchmark | None) -> _Answers:
+def _recorded(run: Run, exam: int | None, data_dir: Path | str | None, benchmark: Benchmark | None) -> RecordedAnswers:
     reader = LogReader(run.log_path)
     first_event(reader)
     taken = _exam(run, reader, exam)
@@ -175,27 +146,11 @@ def _recorded(run: Run, exam: int | None, data_dir: Path | str | None, benchmark
     require_scoring(world, "judging anew")
     if is_sequential(world.benchmark):
         raise UsageError(f"The tasks of {world.benchmark.name} are episodes, which their environment scores.")
-    log, since = (taken.log(run), 1) if taken else (reader, last_inherited(reader) + 1)
-    purposes = {"exam"} if taken or reader.last(v.BaselineStarted) else {"fresh", "revisit"}
-    anew = {each.question_id: each.correct for each in taken.rejudged.verdicts} if taken and taken.rejudged else {}
-    replies, found, lost, erased = dict[tuple[int, str], str](), list[_Answer](), 0, 0
-    for event in log.of(v.ModelCalled, v.AnswerJudged, v.AnswerUndecided, v.AnswerUnanswered, since=since):
-        assert isinstance(event, v.ModelCalled | v.AnswerJudged | v.AnswerUndecided | v.AnswerUnanswered)
-        if event.purpose not in purposes:
-            continue
-        if isinstance(event, v.ModelCalled):
-            replies[event.iteration, event.about] = event.text
-        elif isinstance(event, v.AnswerUnanswered):
-            lost += 1
-        elif (question := world.questions[event.question_id]).subject.startswith(ERASED):
-            erased += 1
-        else:
-            right = anew.get(question.id, event.correct) if isinstance(event, v.AnswerJudged) else None
-            found.append(_Answer(question, event, replies.get((event.iteration, question.id), ""), right))
-    if not found:
+    answers = recorded_answers(run, reader, world, taken)
+    if not answers.found:
         of = f"The exam {taken.opened.exam}" if taken else run.id
         raise UsageError(f"{of} has no answer that could be judged again.")
-    return _Answers(run, reader, world, taken.opened.exam if taken else "", found, lost, erased)
+    return answers
 
 
 def _exam(run: Run, reader: LogReader, number: int | None) -> ExamRecord | None:
@@ -212,22 +167,18 @@ def _exam(run: Run, reader: LogReader, number: int | None) -> ExamRecord | None:
 # ------------------------------------------------------------ judged anew
 
 
-def _led(answers: _Answers, answer: _Answer, replies: Replies) -> Opinion | Ask:
-    """Return the opinion on an answer from the recorded replies, or else the first move that has no reply."""
-
-    def recorded(ask: Ask) -> v.ModelCalled | None:
-        return replies.get((ask.tier, ask.request.sha256))
-
-    return opinion_so_far(answer.case, template_of(answers.world.benchmark), recorded, answers.world.setting.templates)
-
-
-async def _judged(answers: _Answers, judge: Model, runtime: Runtime) -> tuple[list[Opinion], int]:
+async def _judged(answers: RecordedAnswers, judge: Model, runtime: Runtime) -> tuple[list[Opinion], int]:
     """Return an opinion on each answer, and how many calls that took."""
     known, made = replies_of(answers.run, answers.reader, {"judge": judge.name}), 0
     if left := _unasked(answers, known):
         state, waiting, done, errors = state_of(answers.run, answers.reader), iter(left), 0, list[Exception]()
+
+        def found() -> v.QuestionsReasked:
+            judged = (answers.result(judge.name, answers.opinions(known)),) if done == len(left) else ()
+            return v.QuestionsReasked(verb="rejudge", judged=judged)
+
         async with asking_again(
-            answers.run, answers.reader, answers.world, {"judge": judge}, runtime, "rejudge"
+            answers.run, answers.reader, answers.world, {"judge": judge}, runtime, "rejudge", found
         ) as asking:
 
             async def work() -> None:
@@ -236,7 +187,7 @@ async def _judged(answers: _Answers, judge: Model, runtime: Runtime) -> tuple[li
                     if errors or runtime.stop():
                         return
                     try:
-                        while isinstance(move := _led(answers, answer, asking.book.replies), Ask):
+                        while isinstance(move := answers.led(answer, asking.book.replies), Ask):
                             if not await asking.write(state, -1, move, (answer.question.id,)):
                                 break
                     except Exception as error:  # raised once the calls in flight, which are paid for, are recorded
@@ -253,17 +204,16 @@ async def _judged(answers: _Answers, judge: Model, runtime: Runtime) -> tuple[li
                 raise errors[0]
             if done < len(left):
                 raise Interrupted("Stopped before all answers were judged.")
-    ends = [_led(answers, each, known) for each in answers.found]
-    return [Opinion(problem="unanswered") if isinstance(end, Ask) else end for end in ends], made
+    return answers.opinions(known), made
 
 
-def _unasked(answers: _Answers, known: Replies) -> list[tuple[Ask, _Answer]]:
+def _unasked(answers: RecordedAnswers, known: Replies) -> list[tuple[Ask, RecordedAnswer]]:
     """Return each request that has no reply on record, with an answer that it is about."""
-    moves = ((_led(answers, each, known), each) for each in answers.found)
+    moves = ((answers.led(each, known), each) for each in answers.found)
     return list({move.request.sha256: (move, each) for move, each in moves if isinstance(move, Ask)}.values())
 
 
-def _scored(answers: _Answers, scorer: str) -> list[Opinion]:
+def _scored(answers: RecordedAnswers, scorer: str) -> list[Opinion]:
     own, started = answers.world.benchmark, first_event(answers.reader)
     if not isinstance(own, Tasks):
         raise UsageError(f"{own.name} is scored by its own rules: only your own tasks can have another scorer.")
@@ -278,7 +228,7 @@ def _scored(answers: _Answers, scorer: str) -> list[Opinion]:
 
 
 def _report(
-    answers: _Answers, opinions: Sequence[Opinion], *, by: str, template: str = "", made: int = 0
+    answers: RecordedAnswers, opinions: Sequence[Opinion], *, by: str, template: str = "", made: int = 0
 ) -> RejudgeReport:
     pairs = list(zip(answers.found, opinions, strict=True))
     decided = [(each.case, said) for each, said in pairs if each.right is not None]

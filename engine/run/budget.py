@@ -23,7 +23,7 @@ import msgspec
 from mage_es.engine.config import NamedSettings
 from mage_es.engine.run.pricing import Prices, Rate, Used, require_rates
 from mage_es.engine.seams.model import Completion, Request
-from mage_es.events.errors import BudgetReached, UsageError
+from mage_es.events.errors import BudgetReached, UsageError, counted
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MICRO, BudgetSet
 from mage_es.projections.ledger import Ledger
@@ -41,7 +41,7 @@ class Limits(msgspec.Struct, metaclass=NamedSettings, frozen=True):
         return BudgetSet(max_usd_micro=micro, max_calls=self.max_calls, max_iterations=self.max_iterations)
 
     def __str__(self) -> str:
-        shown = (f"${self.max_usd:.2f}", f"{self.max_calls} calls", f"{self.max_iterations} iterations")
+        shown = (f"${self.max_usd:.2f}", counted(self.max_calls, "call"), counted(self.max_iterations, "iteration"))
         return ", ".join(compress(shown, msgspec.structs.astuple(self))) or "no limit"
 
 
@@ -148,13 +148,13 @@ class Budget:
         """Raise `BudgetReached` if another iteration would exceed the limit."""
         limit = self._limits.max_iterations
         if limit and iteration >= limit:
-            raise BudgetReached(f"The budget of {limit} iterations is reached.", "--max-iterations N")
+            raise BudgetReached(f"The budget of {counted(limit, 'iteration')} is reached.", "--max-iterations N")
 
     def _require(self, most: float) -> None:
         max_usd, max_calls = self._limits.max_usd, self._limits.max_calls
         if max_calls and self._calls >= max_calls:
             more = f": {self._calls} were made" if self._calls > max_calls else ""
-            raise BudgetReached(f"The budget of {max_calls} calls is reached{more}.", "--max-calls N")
+            raise BudgetReached(f"The budget of {counted(max_calls, 'call')} is reached{more}.", "--max-calls N")
         if max_usd and (silent := [model for model, tells in self._tells.items() if not tells]):
             raise BudgetReached(
                 f"The server of {silent[0]} does not report how many tokens it reads and writes, so a limit in "

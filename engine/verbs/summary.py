@@ -3,6 +3,7 @@
 import msgspec
 
 from mage_es.engine.verbs.agents import AgentActivity, MissingGuidance
+from mage_es.events.errors import counted
 from mage_es.events.vocabulary import FormDecided, Paired
 
 
@@ -122,7 +123,7 @@ class ParentRow(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         usd = "" if self.usd is None else f" (${self.usd:.2f})"
         which = f"iter-{self.iteration} of {self.run_id}" if self.head else f"the memories of {self.run_id}"
-        return f"{which}, which took {self.calls} calls{usd} that are not counted here"
+        return f"{which}, which took {counted(self.calls, 'call')}{usd} not counted here"
 
 
 class FrontierSkill(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from mage_es.engine.viewing.counted import Counted
 from mage_es.engine.viewing.learned import Learned, line
 from mage_es.engine.viewing.tables import Rows, whole
 from mage_es.events import vocabulary as v
+from mage_es.events.errors import counted
 from mage_es.events.facts import event_id
 from mage_es.events.log.markers import marker_of
 from mage_es.events.segments import Batches, Reads
@@ -258,7 +259,7 @@ def _merged(batches: Batches, types: Container[type[Event]]) -> Iterator[tuple[i
 
 def _asked_again(event: v.QuestionsReasked) -> str:
     found = "; ".join(_found(event))
-    return f"{event.verb}, {event.calls} calls{f': {found}' if found else ''}"
+    return f"{event.verb}, {counted(event.calls, 'call')}{f': {found}' if found else ''}"
 
 
 def _found(event: v.QuestionsReasked) -> Iterator[str]:
@@ -269,6 +270,9 @@ def _found(event: v.QuestionsReasked) -> Iterator[str]:
     for flip in event.flips:
         by = f", by {flip.memory_id[:_DIGITS]}" if flip.memory_id else ""
         yield f"{flip.question_id} flips from {flip.before} to {flip.after}{by}"
+    for said in event.judged:
+        of = f"of exam {said.exam}" if said.exam else "to its questions"
+        yield f"{said.judge} finds {said.now} of {said.total} answers {of} right, on record are {said.right}"
 
 
 _MARKS: Mapping[type[Event], tuple[str, Callable[[Any], str]]] = {

@@ -130,9 +130,36 @@ class AnswerFlipped(Part, frozen=True, kw_only=True):
     """SHA-256 of the first prompt after it."""
 
 
+class AnswersRejudged(Part, frozen=True, kw_only=True):
+    """Recorded answers, judged once more by a model, beside the verdicts on record."""
+
+    judge: str
+    """Model that judged them."""
+    exam: str
+    """Name of the exam; empty for the questions that the run learned from, and for those of a baseline."""
+    total: int
+    """Number of answers, including questions without one."""
+    right: int
+    """Answers that were right on record."""
+    now: int
+    """Answers that are right according to this model; what it said nothing readable about is not."""
+
+
+class ReaskingBegun(Event, frozen=True, kw_only=True, tag="reasking.begun"):
+    """Questions will be asked again, outside the run, in a separate log. The run's own log and the separate one both
+    have this event before anything that is asked, so that what is asked is missed if it is removed."""
+
+    stream: ClassVar[str] = "reasked"
+    verb: str
+    """Who asks: `effect`, `what-if`, `bisect`, `rejudge` or `gepa`."""
+    head_seq: int
+    """Last seq of the separate log before it."""
+    head_chain: str
+    """Chain value there."""
+
+
 class QuestionsReasked(Event, frozen=True, kw_only=True, tag="questions.reasked"):
-    """Questions were asked again, outside the run, in a separate log: what that cost, and the results. There, each
-    asking begins with such an event: who asks, and the head before it."""
+    """Questions were asked again, outside the run, in a separate log: what that cost, and the results."""
 
     stream: ClassVar[str] = "reasked"
     verb: str
@@ -143,6 +170,8 @@ class QuestionsReasked(Event, frozen=True, kw_only=True, tag="questions.reasked"
     """The results for memories, from everything that was ever asked again."""
     flips: tuple[AnswerFlipped, ...] = ()
     """The result for a question."""
+    judged: tuple[AnswersRejudged, ...] = ()
+    """The result for answers that were judged again."""
     head_seq: int = 0
     """Last seq of the log of what was asked again."""
     head_chain: str = ""

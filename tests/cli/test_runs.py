@@ -149,3 +149,18 @@ def test_a_run_of_one_question_tells_that_it_asks_the_same_again(mage: Command, 
     words = ("--execution", "builtin/analogist", "--iterations", "3", "--run-id", "two")
     assert "no question was new in 2 iterations, first in 1:" in mage("evolve", "two.csv", *words).out
     assert re.search(r"dynamic tool authoring .* not used without --bandits", mage("runs", "show").out)
+
+
+@pytest.mark.slow
+def test_a_folder_that_gets_another_name_is_the_run_of_that_name(mage: Command, runs_dir: Path) -> None:
+    (runs_dir / "first").rename(runs_dir / "better")
+    assert mage("runs", "show", "first").code == 2
+    for words in (
+        ("exam", "better", "--questions", "3"),
+        ("effect", "better", "--top", "1", "--yes"),
+        ("verify", "better"),
+    ):
+        done = mage(*words)
+        assert done.code == 0, done.err
+    assert mage("fork", "better", "--at", "iter-0", "--run-id", "child").code == 0
+    assert mage("verify", "child", "--parent", "better").code == 0

@@ -64,16 +64,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "exam": ("exam", "whole"),
     "exam control": ("exam", "whole", "--control", "permuted"),
     "serve": ("serve", "whole", "--upstream", "http://127.0.0.1:9"),
-    "evolve from": ("evolve", "--from", "whole", "--prune"),
-    "upgrade": ("upgrade", "whole", "--execution", "builtin/copier"),
     "resume": ("resume", "half", "--max-iterations", "9"),
     "verify resumed": ("verify", "half"),
 }
 REPAIR = {"verify repair": ("verify", "whole", "--repair")}
 """Which verifies as `verify` does: it is tried where the keys are unusable."""
-REFUSED = {"memory review": (2, "is not served")} | {
-    name: (2, "has tasks with a subject") for name in ("serve", "evolve from", "upgrade")
-}
+REFUSED = {"memory review": (2, "is not served"), "serve": (2, "has tasks with a subject")}
 """What no run with subjects is for, whatever its keys are."""
 NEEDS_NO_KEY = {"runs list", "export", "view", "backup"}
 MAY_NEED_NONE = {"memory review", "show event"}
@@ -174,6 +170,21 @@ def test_a_command_works_on_what_there_is_and_shows_tokens_of_what_is_gone(
     shown = "".join(chunks(Run("whole", empty_folder / "runs" / "whole")))
     for who in ("customer-0", "customer-1"):
         assert (NAMES[who] in shown) is (who not in GONE[state])
+
+
+def test_what_cannot_go_on_says_so_before_it_names_a_price_or_takes_anything_out_of_use(
+    begin: Callable[[str], Mapping[str, str]], mage: Command, empty_folder: Path
+) -> None:
+    begin("all keys")
+    before = LogReader(empty_folder / "runs" / "whole" / "log").head
+    for words in (
+        ("evolve", "--from", "whole", "--prune", "--yes"),
+        ("upgrade", "whole", "--execution", "builtin/copier"),
+    ):
+        code, out, err = mage(*words)
+        assert code == 2 and "whole has tasks with a subject" in err, err
+        assert not [word for word in ("takes about", "calls of", "proved harmful") if word in out + err], err
+    assert LogReader(empty_folder / "runs" / "whole" / "log").head == before
 
 
 @pytest.mark.parametrize("state", UNUSABLE)

@@ -3,7 +3,7 @@
 `log` has two records of every event type, one sealed and one still unsealed, with a value in every field; `run` is a
 small run that makes sense, with the digests of its state recorded at every closed iteration.
 
-    python -m tests.golden.generate v13
+    python -m tests.golden.generate v14
 
 Run it once for each release that changes the vocabulary, under a new name, and commit what it writes; a golden log is
 never written again. Beside the log it puts `schema.json`, the fields of every type and version as they were released,

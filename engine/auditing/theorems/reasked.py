@@ -1,10 +1,10 @@
 """What was asked again: its log is intact, belongs to this run, and asks what the run had asked without some memories,
 or a question of the run on the state of a closed iteration, with only memories that this state has.
 
-The run's own log names its head whenever something was asked, so none of that can be removed, and the recorded results
-follow from its content: the pairs of memories are counted again, and where an answer flips, both answers are there, and
-their prompts differ in the named memory. `theorems/requests.py` checks the request of each of its calls, and
-`theorems/verdicts.py` scores its answers again.
+The run's own log says that an asking begins, and names its head afterwards, so nothing of that can be removed unseen,
+and the recorded results follow from its content: the pairs of memories are counted again, and where an answer flips,
+both answers are there, and their prompts differ in the named memory. `theorems/requests.py` checks the request of each
+of its calls, and `theorems/verdicts.py` scores its answers again, and counts those that were judged again.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from mage_es.engine.seams.check import Check
 from mage_es.engine.worth.effect import WANTED, Prompted, PromptKey, asked_without, askings, reasked
 from mage_es.events import vocabulary as v
 from mage_es.events.care import verify_log
-from mage_es.events.errors import LogError
+from mage_es.events.errors import LogError, counted
 from mage_es.events.facts.private import is_erased
 from mage_es.events.log import LogReader
 from mage_es.projections.fold import State, fold
@@ -40,6 +40,8 @@ def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
         if named:
             detail = f"{run.reasked.log_path} is missing, with {named[-1][1].head_seq} events: restore it from a backup"
             yield Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=named[-1][0], damaged=True)
+        elif gone := _gone(run, reader, 0):
+            yield Check(name=NAME, ok=True, detail=gone, measured="0 events", bound=BOUND, doubt=True)
         return
     verdict = verify_log(run.reasked.log_path, head=named[-1][1].head_chain if named else None)
     if problems := problems_of(verdict):
@@ -58,14 +60,16 @@ def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
     unnamed = own.head.seq - max((event.head_seq for _, event in named), default=0)
     plans, calls = list(own.of(v.QuestionPlanned)), sum(1 for _ in own.of(v.ModelCalled))
     on_states = sum(_is_on_state(each) for each in plans)
-    results = sum(len(event.without) + len(event.flips) for _, event in named)
+    results = sum(len(event.without) + len(event.flips) + len(event.judged) for _, event in named)
+    gone = _gone(run, reader, own.head.seq)
     detail = problem or ", ".join(
         (
             f"{len(plans) - on_states} prompts of the run without some of their memories",
             *([f"{on_states} on states of its iterations"] if on_states else []),
-            f"{calls} calls",
-            f"{results} {'result follows' if results == 1 else 'results follow'} from it",
+            counted(calls, "call"),
+            f"{counted(results, 'result')} {'follows' if results == 1 else 'follow'} from it",
             *([f"{unnamed} of its events are not on the run's record. {_UNNAMED}"] if unnamed > 0 else []),
+            *([gone] if gone else []),
         )
     )
     measured = f"{verdict.head.seq} events, the head is {verdict.head.chain[:16]}"
@@ -76,8 +80,22 @@ def check_reasked(run: Run, reader: LogReader) -> Iterator[Check]:
         measured=measured,
         bound=BOUND,
         seq=seq,
-        doubt=is_cut or (unnamed > 0 and not problem),
+        doubt=is_cut or ((unnamed > 0 or gone != "") and not problem),
     )
+
+
+def _gone(run: Run, reader: LogReader, last: int) -> str:
+    """Return which asking began and left nothing in the log of what was asked, whose `last` event is given; or ""."""
+    begun = list(reader.numbered(v.ReaskingBegun))
+    heads = [(seq, event.head_seq) for seq, event in begun]
+    heads = sorted(heads + [(seq, event.head_seq) for seq, event in reader.numbered(v.QuestionsReasked)])
+    for seq, event in begun:
+        if next((head for later, head in heads if later > seq), last) <= event.head_seq:
+            return (
+                f"event {seq} of the run says that `{event.verb}` begins to ask, and nothing that it asked is there. "
+                f"Either it was killed at that moment, or that was removed: restore {run.reasked.path} from a backup."
+            )
+    return ""
 
 
 class AskedTogether(NamedTuple):
@@ -126,7 +144,7 @@ def _unfounded(own: LogReader, found: Sequence[Prompted], named: Sequence[tuple[
         told = f"event {seq} of the run, of `{event.verb}`, says"
         made = sum(1 for _ in own.events({v.ModelCalled: ("iteration",)}, since=before + 1, until=event.head_seq))
         if made != event.calls:
-            return f"{told} {event.calls} calls, and {made} are there"
+            return f"{told} {counted(event.calls, 'call')}, and {made} are there"
         before = event.head_seq
         if event.without and event.verb not in WANTED:
             return f"{told} what memories are worth, which it does not ask"
@@ -134,8 +152,8 @@ def _unfounded(own: LogReader, found: Sequence[Prompted], named: Sequence[tuple[
         answers = reasked(records, found) if event.without else {}
         until = [asking for asking in found if asking.judged < seq]
         for each in event.without:
-            if (counted := asked_without(event.verb, until, frozenset(each.memories), answers)) != each:
-                return f"{told} {_in_words(each)} of {len(each.memories)} memories, and there are {_in_words(counted)}"
+            if (there := asked_without(event.verb, until, frozenset(each.memories), answers)) != each:
+                return f"{told} {_in_words(each)} of {len(each.memories)} memories, and there are {_in_words(there)}"
         for flip in event.flips:
             if not _is_flip(own, flip, until=event.head_seq):
                 return f"{told} that {flip.question_id} flips from {flip.before} to {flip.after}, and no two answers do"

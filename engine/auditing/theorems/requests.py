@@ -14,7 +14,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.exams import exam_records
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.pieces import together
-from mage_es.events.errors import LogError
+from mage_es.events.errors import LogError, counted
 from mage_es.events.facts.private import is_erased
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
@@ -82,7 +82,7 @@ def check_requests(run: Run, reader: LogReader) -> Check:
                 raise
             continue  # the check of an exam, or of what was asked again, says so
         calls, erased, texts = calls + sending.calls, erased + sending.erased, texts + len(sending.places)
-    detail = f"{calls} calls, sent as {texts} different texts"
+    detail = f"{counted(calls, 'call')}, sent as {counted(texts, 'different text')}"
     detail += f"; {erased} cannot be read here, for a subject's key is missing" if erased else ""
     return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
 

@@ -22,6 +22,7 @@ import msgspec
 
 from mage_es.engine.agents.learner import plan_answers
 from mage_es.engine.askings.reasking import names_again, replies_of
+from mage_es.engine.askings.rejudging import recorded_answers
 from mage_es.engine.auditing.theorems.learned import as_recorded, differing, is_planned_anywhere
 from mage_es.engine.auditing.theorems.reasked import NAME as ASKED_AGAIN
 from mage_es.engine.auditing.theorems.reasked import AskedTogether, asked_together
@@ -133,6 +134,7 @@ class _Again:
 
     def __init__(self, run: Run, reader: LogReader, given: CheckBasis) -> None:
         self.asked, self._problem, self._seq = list(asked_together(run, reader)), "", 0
+        self._run, self._reader, self._given = run, reader, given
         started = first_event(reader)
         names = names_again(started, parse(started.config).judge)
         replies = replies_of(run, reader, names) if self.asked else {}
@@ -146,8 +148,38 @@ class _Again:
                 self._problem, self._seq = self._answers.problem_of(record, state), record.seq
 
     def check(self) -> Iterator[Check]:
+        if not self._problem:
+            self._problem, self._seq = _misjudged(self._run, self._reader, self._given)
         if self._problem or self._answers.settled:
             yield self._answers.check(f"{NAME} {ASKED_AGAIN}", self._problem, self._seq if self._problem else 0)
+
+
+def _misjudged(run: Run, reader: LogReader, given: CheckBasis) -> tuple[str, int]:
+    """Return which result of answers judged again does not follow from the judge's replies, and its event; ("", 0) if
+    none."""
+    world = given.world
+    if world is None or not world.has_gold or world.is_partly_erased:
+        return "", 0
+    exams = {record.opened.exam: record for record in exam_records(reader)}
+    anew = dict[str, v.ExamRejudged]()
+    for seq, event in reader.numbered(v.ExamRejudged, v.QuestionsReasked):
+        if isinstance(event, v.ExamRejudged):
+            anew[event.exam] = event
+            continue
+        assert isinstance(event, v.QuestionsReasked)
+        for told in event.judged:
+            with suppress(LogError):  # other checks say what is wrong with a log
+                taken = exams[told.exam]._replace(rejudged=anew.get(told.exam)) if told.exam in exams else None
+                answers = recorded_answers(run, reader, world, taken, until=seq)
+                opinions = answers.opinions(replies_of(run, reader, {"judge": told.judge}))
+                counted = answers.result(told.judge, opinions)
+                # A call that failed then may have been made since, and another release may ask in other words.
+                unknown = sum(each.problem == "unanswered" for each in opinions)
+                now = min(max(told.now, counted.now), counted.now + unknown)
+                if told != msgspec.structs.replace(counted, now=now):
+                    said = f"{told.judge} found {told.now} of {told.total} right that are {told.right} on record"
+                    return f"{said}, and it is {counted.now} of {counted.total} and {counted.right}", seq
+    return "", 0
 
 
 def basis_at(given: CheckBasis, event: v.RunStarted | v.ExamOpened) -> CheckBasis:

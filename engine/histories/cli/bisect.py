@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
-from mage_es.cli.output import Output, TextTable, shortened
+from mage_es.cli.output import Output, TextTable, counted, shortened
 from mage_es.cli.paying import ASKING, YesOption, pay, priced
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
@@ -173,8 +173,8 @@ def _answer(right: bool | None, *, is_cause: bool) -> str:
 
 
 def _notes(report: BisectReport) -> list[str]:
-    asked = "1 prompt was asked" if report.asks == 1 else f"{report.asks} prompts were asked"
-    notes = [f"{asked}, in {report.calls} calls; what they said is on record."] if report.asks else []
+    asked = f"{counted(report.asks, 'prompt')} {'was' if report.asks == 1 else 'were'} asked"
+    notes = [f"{asked}, in {counted(report.calls, 'call')}; what was said is on record."] if report.asks else []
     if report.temperature:
         notes.append(f"The temperature is {report.temperature:g}: part of what flips is chance in the replies.")
     return notes

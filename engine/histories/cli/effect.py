@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, shortened
-from mage_es.cli.paying import ASKING, YesOption, agrees_to
+from mage_es.cli.paying import ASKING, YesOption, agrees_to, calls_made
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import ID_DIGITS
@@ -112,7 +112,7 @@ def _notes(report: EffectReport) -> list[str]:
         "not, which also differ in how near they are to it."
     ]
     if report.made:
-        notes.append(f"{report.made} calls were made; what they said is on record.")
+        notes.append(f"{calls_made(report.made)}.")
     if report.made and report.unclear:
         notes.append(f"{report.unclear} prompts could not be made as they were asked, or got no answer.")
     if report.temperature:

@@ -10,7 +10,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, percent, shortened
-from mage_es.cli.paying import ASKING, YesOption, judging, pay
+from mage_es.cli.paying import ASKING, YesOption, calls_made, judging, pay
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
@@ -115,7 +115,7 @@ def _agreed(report: RejudgeReport) -> str:
         (found.unanswered, "without an opinion, since the call failed, which counts as wrong"),
     )
     parts = [text, "; ".join(f"{count} {what}" for count, what in more if count)]
-    parts += [f"{report.made} calls were made; what they said is on record"] if report.made else []
+    parts += [calls_made(report.made)] if report.made else []
     return " ".join(f"{part}." for part in parts if part)
 
 

@@ -166,7 +166,7 @@ def verdict(report: UpgradeReport) -> Iterator[str]:
     out_of_use = sum(each.is_out for each in report.memories)
     if out_of_use:
         yield f"{out_of_use} of the memories shown went out of use; `mage-es memory release` brings one back."
-    yield f"The upgrade took {report.calls} calls; {report.parent} had learned with {report.learned_with}."
+    yield f"The upgrade took {counted(report.calls, 'call')}; {report.parent} had learned with {report.learned_with}."
 
 
 def _difference(each: UpgradeDifference) -> str:

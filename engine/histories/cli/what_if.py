@@ -9,7 +9,7 @@ import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.paying import ASKING, YesOption, agrees_to
+from mage_es.cli.paying import ASKING, YesOption, agrees_to, calls_made
 from mage_es.cli.session import repeatable
 from mage_es.cli.settings import Settings, as_option
 from mage_es.cli.tables import ID_DIGITS, mark_of
@@ -122,7 +122,7 @@ def _notes(report: WhatIfReport, found: WhatIfAnswers) -> list[str]:
     if found.open:
         notes.append("The two shares are what it is if all that is not known had been wrong, or right.")
     if report.made:
-        notes.append(f"{report.made} calls were made; what they said is on record.")
+        notes.append(f"{calls_made(report.made)}.")
     notes.append("Each question is as it was asked then: what other answers would have taught the run is left out.")
     if report.temperature and (found.again or report.left):
         notes.append(f"The temperature is {report.temperature:g}: part of each difference is chance in the replies.")

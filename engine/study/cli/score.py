@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from mage_es.cli.options import BenchmarkArgument, examples, takes
-from mage_es.cli.output import Output
+from mage_es.cli.output import Output, counted
 from mage_es.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -111,6 +111,6 @@ def _agreement(found: Agreement) -> str:
             f"{'rule wrong':12}{found.judge_only:>12}{found.neither:>12}",
             f"agreement {found.agreement:.1f} %, Cohen's kappa {found.kappa:.3f}; "
             f"{found.unreadable} unreadable and {found.unanswered} without a reply, both counted as wrong",
-            f"{found.calls} calls, {found.input_tokens} tokens in, {found.output_tokens} out",
+            f"{counted(found.calls, 'call')}, {found.input_tokens} tokens in, {found.output_tokens} out",
         ]
     )

@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import mage_es
@@ -20,7 +21,8 @@ from mage_es.engine.verbs.exam import examine
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionsReasked
+from mage_es.events.vocabulary import AnswerJudged, Event, ModelCalled, QuestionsReasked, Record
+from tests.engine.forgery import replace
 from tests.engine.pears import Echo, in_clear, models_with, stopped
 from tests.engine.viewing.test_chunks import index_of
 from tests.kit.models import Saying
@@ -98,6 +100,14 @@ def test_what_a_judge_said_is_on_record_and_free_from_then_on(run: Run) -> None:
     first = rejudge(run, judge=Odd())
     [event] = LogReader(run.log_path).of(QuestionsReasked)
     assert (event.verb, event.calls) == ("rejudge", first.made)
+    [said] = event.judged
+    assert (said.judge, said.exam, said.total, said.right, said.now) == (
+        "test/odd",
+        "",
+        first.total,
+        first.right,
+        first.now,
+    )
     assert sum(call.tier == "judge" for call in LogReader(run.reasked.log_path).of(ModelCalled)) == first.made
     assert verify(run).ok
     judge = Odd()
@@ -105,7 +115,26 @@ def test_what_a_judge_said_is_on_record_and_free_from_then_on(run: Run) -> None:
     assert not judge.asked and again.made == 0 and again.answers == first.answers
     assert rejudge_price(run, judge=judge).calls == 0
     marks = [mark["text"] for mark in index_of(Viewed(run))["marks"]]
-    assert f"rejudge, {first.made} calls" in marks
+    result = f"test/odd finds {first.now} of {first.total} answers to its questions right, on record are {first.right}"
+    assert f"rejudge, {first.made} calls: {result}" in marks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("field", ["now", "right", "total"])
+def test_a_result_that_does_not_follow_from_what_the_judge_said_is_found(run: Run, field: str) -> None:
+    def better(record: Record) -> Event:
+        event = record.event
+        if not isinstance(event, QuestionsReasked):
+            return event
+        [said] = event.judged
+        return msgspec.structs.replace(
+            event, judged=(msgspec.structs.replace(said, **{field: getattr(said, field) + 1}),)
+        )
+
+    rejudge(run, judge=Odd())
+    replace(run.log_path, run.path, better)
+    [failed] = [check for check in verify(run).checks if not check.ok]
+    assert failed.name == "verdicts asked again" and "test/odd found" in failed.detail
 
 
 @pytest.mark.slow
@@ -125,7 +154,7 @@ def test_a_stop_keeps_what_was_said_by_then(run: Run) -> None:
         rejudge(run, judge=judge, runtime=mage_es.Runtime(workers=1, stop=lambda: len(judge.asked) >= 3))
     assert len(judge.asked) == 3 and rejudge_price(run, judge=judge).calls == most - 3
     [event] = LogReader(run.log_path).of(QuestionsReasked)
-    assert (event.verb, event.calls) == ("rejudge", 3)
+    assert (event.verb, event.calls, event.judged) == ("rejudge", 3, ())
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """A run that goes on from another has what that one had learned, needs it no longer, and keeps its questions apart."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -12,12 +13,13 @@ from hypothesis import strategies as st
 from mage_es.engine.auditing.theorems.replay import check_replay
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
+from mage_es.engine.histories.upgrade import upgrade_price
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited, taken_types
 from mage_es.engine.run.runtime import Limits, Runtime
 from mage_es.engine.upkeep.backup import backup, restore
 from mage_es.engine.upkeep.memory import memories, memory
-from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.evolve import evolve, evolve_price
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.resume import resume
@@ -306,9 +308,16 @@ def test_a_copy_without_gold_answers_cannot_be_gone_on_from(apples: Run, tmp_pat
         evolve(OWN, tasks=rows(40, 50), from_run=copy, runs_dir=tmp_path / "runs")
 
 
-def test_a_run_whose_subjects_can_be_erased_is_not_gone_on_from(tmp_path: Path) -> None:
+def test_a_run_whose_subjects_can_be_erased_is_not_gone_on_from_and_has_no_price(tmp_path: Path) -> None:
     mine = [{**row, "subject": "ann"} for row in rows(0, 2)]
     config = msgspec.structs.replace(OWN, iterations=1)
     evolve(config, tasks=[*mine, *rows(2, 20)], runs_dir=tmp_path, run_id="apples")
-    with pytest.raises(UsageError, match="apples has tasks with a subject, which can be erased there"):
-        evolve(OWN, tasks=rows(20, 30), from_run=tmp_path / "apples", runs_dir=tmp_path, run_id="more")
+    run = tmp_path / "apples"
+    verbs: tuple[Callable[[], object], ...] = (
+        lambda: evolve(OWN, tasks=rows(20, 30), from_run=run, runs_dir=tmp_path, run_id="more"),
+        lambda: evolve_price(OWN, from_run=run),
+        lambda: upgrade_price(run, execution="builtin/copier"),
+    )
+    for verb in verbs:
+        with pytest.raises(UsageError, match="apples has tasks with a subject, which can be erased there"):
+            verb()

@@ -70,6 +70,24 @@ def test_what_was_asked_again_and_the_run_does_not_name_is_in_doubt(run: Run) ->
     assert f"{asked} of its events are not on the run's record" in check.detail
 
 
+def test_what_began_to_be_asked_and_is_not_there_is_in_doubt(run: Run) -> None:
+    """As if the asking had been killed, so that the run never named what it had asked."""
+    replace(run.log_path, run.path, lambda record: () if isinstance(record.event, v.QuestionsReasked) else record.event)
+    [(began, event)] = LogReader(run.log_path).numbered(v.ReaskingBegun)
+    assert "begins to ask" not in reasked_alone(run)[NAME].detail
+
+    def emptied(record: v.Record) -> v.Event | tuple[()]:
+        return record.event if record.seq <= event.head_seq else ()
+
+    replace(run.reasked.log_path, run.reasked.path, emptied)
+    for _ in range(2):
+        check = reasked_alone(run)[NAME]
+        assert check.result == "doubt" and f"event {began} of the run says that `effect` begins to ask" in check.detail
+        shutil.rmtree(run.reasked.path, ignore_errors=True)
+    assert effect(run, top=2, reask=True).made
+    assert reasked_alone(run)[NAME].result == "doubt"
+
+
 def test_an_answer_given_again_is_scored_again_as_those_of_the_run_are(run: Run) -> None:
     found = checked(run)
     asked = sum(1 for _ in LogReader(run.reasked.log_path).of(v.AnswerJudged))

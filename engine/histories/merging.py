@@ -111,7 +111,8 @@ def require_mergeable(one: Parent, other: Parent) -> None:
             "ask questions and read answers in the same way."
         )
     for parent in (one, other):
-        if not parent.stored[1]:
+        _, has_gold = parent.stored
+        if not has_gold:
             raise PrerequisiteError(
                 f"This copy of {parent.event.parent} has no gold answers: restore a backup that has them."
             )

@@ -25,7 +25,13 @@ from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.budget import UNLIMITED, Limits, limits_of
 from mage_es.engine.run.directory import Beginning, Run, as_run, list_runs
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, ledger_of
-from mage_es.engine.run.inheriting import inheritance, last_inherited, learning_of, require_closed, require_no_subjects
+from mage_es.engine.run.inheriting import (
+    inheritance,
+    last_inherited,
+    learning_of,
+    require_closed,
+    require_no_subjects,
+)
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.runtime import ProgressNote, Runtime
@@ -84,7 +90,7 @@ def upgrade_price(
     """Return what `upgrade` with the same arguments would cost. No model is called, and nothing is written.
 
     Raises:
-        UsageError: The run learned nothing or has subjects, `execution` is its own model, or the name is another run's.
+        UsageError: The run learned nothing, `execution` is its own model, or the name is another run's.
     """
     run = as_run(run)
     if sample < 1:
@@ -132,7 +138,7 @@ async def aupgrade(
     folder of the old one, under a name made of both, unless `runs_dir` and `run_id` say otherwise.
 
     Raises:
-        UsageError: The run learned nothing or has subjects, `execution` is its own model, or the name is another run's.
+        UsageError: The run learned nothing, `execution` is its own model, or the name is another run's.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call continues.
     """
     run, runtime = as_run(run), runtime or Runtime()

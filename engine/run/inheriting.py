@@ -205,11 +205,11 @@ def require_closed(run_id: str, reader: LogReader) -> None:
 
 
 def require_no_subjects(run_id: str, questions: Iterable[Question]) -> None:
-    """Raise `UsageError` if any of a run's questions has a subject."""
+    """Raise `UsageError` if a run has tasks with a subject: what is erased there would live on in another run."""
     if any(question.subject for question in questions):
         raise UsageError(
             f"{run_id} has tasks with a subject, which can be erased there; a run that continues it would keep what "
-            "was learned from them. Start a run with all the tasks instead."
+            f"was learned from them. Start a run with all the tasks instead."
         )
 
 
@@ -226,9 +226,6 @@ def read_parent(
     """
     reader = LogReader(run.log_path)
     require_closed(run.id, reader)
-    started = next(reader.of(v.RunStarted))
-    questions, has_gold = stored_questions(reader, started.benchmark)
-    require_no_subjects(run.id, questions)
     seq = reader.last(v.IterationClosed) if at == "latest" else reader.resolve(at)
     closed, ledger = dict[int, Any](), Ledger()
     # In one pass: the first reading checks the hash of each segment. What a ledger adds up may come in any order.
@@ -239,7 +236,7 @@ def read_parent(
         give(ledger, {cls: batches[cls] for cls in Ledger.reads if cls in batches})
     if seq not in closed:
         raise UsageError(f"A run continues from a closed iteration, and {at} is within one: choose start or iter-N.")
-    opened = min(closed)
+    started, opened = next(reader.of(v.RunStarted)), min(closed)
     # Between two iterations only people change what was learned; a run never continues from part of an iteration.
     since = list(reader.records(inherited_types(), since=seq + 1)) if at == "latest" else []
     mark = closed[seq]
@@ -247,6 +244,8 @@ def read_parent(
         fold_into((ledger,), reader, since=seq + 1, until=since[-1].seq)
         seq = since[-1].seq
     learner = started.execution_model if execution not in ("", started.execution_model) else ""
+    questions, has_gold = stored_questions(reader, started.benchmark)
+    require_no_subjects(run.id, questions)
     splits = recorded_splits(list(reader.of(v.SplitCommitted, until=opened)), questions)
     before = inheritance(reader)
     older = past_of(before)

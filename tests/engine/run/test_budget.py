@@ -308,3 +308,8 @@ def test_dollars_cannot_be_limited_where_a_model_tells_no_tokens_and_what_it_rep
     assert calls(run) == made
     with pytest.raises(BudgetReached, match=f"{made + 5} calls"):
         go_on(run, Limits(max_calls=made + 5), models, prices)
+
+
+def test_one_call_and_one_iteration_are_told_in_the_singular() -> None:
+    assert str(Limits(max_calls=1, max_iterations=1)) == "1 call, 1 iteration"
+    assert str(Limits(max_calls=2, max_iterations=2)) == "2 calls, 2 iterations"

@@ -112,7 +112,7 @@ def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
             elif problem:
                 return _check(ok=False, detail=problem, measured="1 without a cause", seq=own[place].seq)
             is_explored = isinstance(mark := own[-1].event, v.PhaseCompleted) and mark.phase == "explore"
-            allowed = _BY_EXPLORERS if is_explored else _OF_TRAFFIC
+            allowed = _BY_EXPLORERS if is_explored and is_sequential(world.benchmark) else _OF_TRAFFIC
             others = (each for each in own if place < 0 and type(each.event) in learning - allowed)
             if stray := next(others, None):
                 detail = f"this {v.tag_of(stray.event)} belongs to no phase that learns"

@@ -270,7 +270,7 @@ class Recount:
         if isinstance(settled, v.AnswerJudged) and settled.recalled != is_recalled:
             return f"its plan is {'' if is_recalled else 'not '}to recall an answer, and its verdict says otherwise"
         # A look-up among cases asks no model, and its plan has no prompt.
-        is_looked_up = asking.first is None and not asking.planned.prompt_sha256 or isinstance(asking.first, Finish)
+        is_looked_up = isinstance(asking.first, Finish) or not (asking.first or asking.planned.prompt_sha256)
         needs_reply = not (is_recalled or is_looked_up or isinstance(settled, v.AnswerUnanswered))
         if needs_reply and not is_replied and not self._replies:
             return "it has a verdict, and no reply of a model is on record"

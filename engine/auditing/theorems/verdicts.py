@@ -82,6 +82,8 @@ def check_scorer(reader: LogReader, given: CheckBasis) -> Check:
     doubts = [f"{len(packages)} releases of the package took part"] if len(packages) > 1 else []
     if not packages <= {package_sha256()}:
         doubts.append(f"installed is {package_sha256()[:16]}: what it renders otherwise is not checked")
+    if len(judges := sorted({record.opened.judge or "none" for record in records})) > 1:
+        doubts.append(f"exams had different judges, so their results differ by these too: {', '.join(judges)}")
     if scorers and scorers[0][1] != scorer_of(started):
         doubts.append(f"exams were scored by another than the run learned by: {scorer_in_words(scorers[0][1])}")
     if given.world and given.scorer != (scorers[0][1] if scorers else scorer_of(started)):

@@ -8,6 +8,7 @@ Rules
     - What was learned is decided again (engine/serving/deciding.py): `verify` calls that `learned`.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -53,6 +54,8 @@ class _Traffic:
         self._markers: dict[int, int] = {}
         self._benefit, self._benefits = Benefit(), dict[int, Benefit]()
         self._waiting: set[str] = set()
+        self._shares = defaultdict[tuple[str, str], set[int]](set)
+        """The share held back by each process in which a session had an inference."""
 
     def problems(self, reader: LogReader) -> Iterator[tuple[int, str]]:
         for seq, event in reader.numbered(*_OF_INJECTIONS):
@@ -130,6 +133,7 @@ class _Traffic:
         self.opened += 1
         self._waiting.add(event.inference)
         started = self.processes[process]
+        self._shares[event.key, event.session].add(started.holdback_micro)
         if event.layout not in ("sections", started.layout):
             return (
                 f"{event.inference} has cases as {event.layout}, but process {process} shows them as {started.layout}"
@@ -137,15 +141,15 @@ class _Traffic:
         key = (event.marker, CaseLayout(event.layout, started.is_bare, self.preface), event.memories, event.note_sha256)
         if event.memories:
             self.notes.setdefault(key, seq)
-        return self._tossed(event)
+        return self._tossed(started, event)
 
-    def _tossed(self, event: v.InferenceOpened) -> str:
+    def _tossed(self, started: v.ServingStarted, event: v.InferenceOpened) -> str:
         if event.treatment not in ("memory", "holdback", "shadow"):
             return ""
         # A session that began under an earlier process keeps the side that it had under that process's share.
         sides = {
-            is_held_back(each.salt, event.key, event.session, share_micro=each.holdback_micro)
-            for each in self.processes.values()
+            is_held_back(started.salt, event.key, event.session, share_micro=share)
+            for share in self._shares[event.key, event.session]
         }
         is_held = event.treatment == "holdback"
         return (

@@ -9,7 +9,7 @@ from mage_es.engine.decide import decide
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.faults import shortened, without_halves
-from mage_es.engine.seams.search import Page, bounded, bounded_title
+from mage_es.engine.seams.search import Page, Search, bounded, bounded_title
 from mage_es.engine.search.registry import Searches
 from mage_es.engine.session.call import RecordCommand, make_call
 from mage_es.engine.session.queueing import Client
@@ -19,6 +19,21 @@ from mage_es.projections.fold import State
 
 SIMILAR = 5
 """How many similar titles to name if a page does not exist, as in the original ReAct."""
+
+
+def looked_up(search: Search, move: Look) -> tuple[Sequence[Page], Sequence[str], str]:
+    """Return the pages that a search finds, similar titles if the page does not exist, and what went wrong."""
+    try:
+        if move.passages:
+            return list(map(bounded, search.passages(move.query, count=move.passages))), (), ""
+        page = search.page(move.query)
+        # As in the original ReAct, similar titles are named only if the page does not exist.
+        similar = () if page else map(bounded_title, search.similar(move.query, count=SIMILAR))
+        return [bounded(page)] if page else (), tuple(similar), ""
+    except MageError:  # the whole corpus cannot be reached
+        raise
+    except Exception as error:  # its error on this query is not the model's fault and must not stop the run
+        return (), (), shortened(without_halves(f"{type(error).__name__}: {error}"))
 
 
 class Effects:
@@ -88,21 +103,8 @@ class Effects:
             raise LogError("This session has nothing to search in, so it cannot look anything up.")
         search = self._searches.of(move.question)
 
-        def found() -> tuple[Sequence[Page], Sequence[str], str]:
-            try:
-                if move.passages:
-                    return list(map(bounded, search.passages(move.query, count=move.passages))), (), ""
-                page = search.page(move.query)
-                # As in the original ReAct, similar titles are named only if the page does not exist.
-                similar = () if page else map(bounded_title, search.similar(move.query, count=SIMILAR))
-                return [bounded(page)] if page else (), tuple(similar), ""
-            except MageError:  # the whole corpus cannot be reached
-                raise
-            except Exception as error:  # its error on this query is not the model's fault and must not stop the run
-                return (), (), shortened(without_halves(f"{type(error).__name__}: {error}"))
-
         # In a thread, like tools: an index may take seconds to load or to search.
-        pages, similar, problem = await asyncio.to_thread(found)
+        pages, similar, problem = await asyncio.to_thread(looked_up, search, move)
         answered = v.SearchAnswered(
             **shared(planned, v.SearchAnswered),
             place=move.place,

@@ -15,7 +15,8 @@ Rules
       others questions are not planned again, and a difference in what was learned is a doubt. So is one in a tool,
       whose run has a time limit.
     - A served run learns what its clients said, and the wing that serves decides it again. A baseline has no such
-      phases.
+      phases: it learns from the first questions that its seed draws, answers those that an exam would ask, and each as
+      it is named.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from typing import Any
 import msgspec
 
 from mage_es.engine.auditing.theorems.inference import learning_types
-from mage_es.engine.auditing.theorems.recount import ANOTHER, CheckBasis, player_of, replied
+from mage_es.engine.auditing.theorems.recount import ANOTHER, CheckBasis, misreplied, player_of
 from mage_es.engine.auditing.theorems.settings import Draw
 from mage_es.engine.commands import Call, Command, Curate, Curation, PlanAnswers
 from mage_es.engine.courses import Ask
@@ -45,7 +46,8 @@ from mage_es.engine.loop import (
     to_snapshot,
 )
 from mage_es.engine.rules.rotation import AUTHOR_TOOLS
-from mage_es.engine.run.exam_plan import asked_of
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.run.exam_plan import asked_of, held_out_sample
 from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.world import World
 from mage_es.engine.seams.check import Check
@@ -81,8 +83,8 @@ def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
     """Return whether each phase that learns wrote what the verdicts and replies before it lead to. `draw` returns what
     `drawn` of theorems/settings.py does."""
     begun, inherited, learning = inheritance(reader), last_inherited(reader), learning_types()
-    if next(reader.of(v.BaselineStarted), None):
-        return _check(ok=True, detail="nothing is claimed: it did not learn in iterations of Algorithm 1")
+    if baseline := next(reader.of(v.BaselineStarted), None):
+        return _of_baseline(reader, baseline, given, draw())
     if given.world is None or (why := _hindrance(given.world)):
         return _unchecked(given.missing if given.world is None else why)
     if (setting := draw()) is None:
@@ -110,7 +112,7 @@ def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
             elif problem:
                 return _check(ok=False, detail=problem, measured="1 without a cause", seq=own[place].seq)
             is_explored = isinstance(mark := own[-1].event, v.PhaseCompleted) and mark.phase == "explore"
-            allowed = _BY_EXPLORERS if is_explored else _OF_TRAFFIC
+            allowed = _BY_EXPLORERS if is_explored and is_sequential(world.benchmark) else _OF_TRAFFIC
             others = (each for each in own if place < 0 and type(each.event) in learning - allowed)
             if stray := next(others, None):
                 detail = f"this {v.tag_of(stray.event)} belongs to no phase that learns"
@@ -126,6 +128,24 @@ def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
     detail = f"{decided} phases and plans are what the verdicts and replies before them lead to"
     detail += f"; what it took from {begun.parent} is checked there" if begun else ""
     return _check(ok=True, detail=detail, measured=BOUND)
+
+
+def _of_baseline(reader: LogReader, begun: v.BaselineStarted, given: CheckBasis, setting: Setting | None) -> Check:
+    if setting is None or given.world is None or given.world.is_partly_erased:
+        return _unchecked(given.missing or "the seed divides the questions otherwise, or a text was erased")
+    name, plans = begun.baseline, list(reader.of(v.QuestionPlanned))
+    examined = sorted(plan.question_id for plan in plans if plan.purpose == "exam")
+    problem = ""
+    if other := next((plan for plan in plans if plan.routing_arm != name), None):
+        problem = f"{other.question_id} was asked by {other.routing_arm}, and the run is of {name}"
+    elif begun.learned != setting.evolution[: len(begun.learned)]:
+        problem = f"{name} learned from other questions than the first {len(begun.learned)} that the seed draws"
+    elif examined and examined != sorted(held_out_sample(setting, min(len(examined), len(setting.held_out)))):
+        problem = f"{name} did not answer the {len(examined)} held-out questions that the seed chooses"
+    if problem and not given.is_release:
+        return _check(ok=True, detail=f"{problem}: {ANOTHER}", measured="1 otherwise", doubt=True)
+    detail = problem or f"{name} learned from {len(begun.learned)} questions and answered {len(examined)}, by its seed"
+    return _check(ok=not problem, detail=detail, measured="1 without a cause" if problem else BOUND)
 
 
 class _Recorded:
@@ -147,7 +167,7 @@ class _Recorded:
             """Make no call: the run, too, continued without this reply."""
 
         def heard(move: Ask, called: v.ModelCalled) -> None:
-            if self.player and called.tier == "guidance" and replied(self.player, move.request) != called.text:
+            if called.tier == "guidance" and misreplied(self.player, move.request, called):
                 raise LogError(f"{called.model} replies otherwise about {called.about}")
 
         setting = self.world.setting

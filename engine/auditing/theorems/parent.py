@@ -118,7 +118,9 @@ def check_taken(reader: LogReader, given: CheckBasis) -> Iterator[Check]:
     named = {name for mark in marks for name in mark.memory_ids}
     memories = dict(reader.numbered(MemoryAppended, since=1, until=until))
     seq, problem = 2, ""
-    if missing := sorted(named - {event.memory_id for event in memories.values()}):
+    if {mark.parent for mark in marks} != {*begun.parent.split(" + ")}:
+        problem = f"it says that it merges {begun.parent}, and not from each of these what it took"
+    elif missing := sorted(named - {event.memory_id for event in memories.values()}):
         problem = f"{missing[0]} was taken, and is not there"
     for place, event in memories.items():
         if not problem and event.memory_id not in named:

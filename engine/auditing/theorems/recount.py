@@ -16,13 +16,17 @@ from mage_es.engine.rules.ingredients import trimming_of
 from mage_es.engine.rules.recall import is_recalled
 from mage_es.engine.rules.routes import RECALL
 from mage_es.engine.run.world import World
+from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.benchmark import FAILED
 from mage_es.engine.seams.check import Check
 from mage_es.engine.seams.extraction import without_reasoning
-from mage_es.engine.seams.model import Model, Request
+from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.seams.plugins import verb
 from mage_es.engine.seams.spec import is_embedded
+from mage_es.engine.search.record import in_record
+from mage_es.engine.search.registry import RECORD
 from mage_es.engine.session.course_choice import is_learned, planned_course
+from mage_es.engine.session.effects import looked_up
 from mage_es.engine.session.judge import judged
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
@@ -38,6 +42,7 @@ _NO_GOLD = "this copy was made without right answers"
 _ERASED = "a text of theirs was erased"
 _REWORDED = "asked with another instruction than the run's, and the reply is not beside the plan"
 
+_COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "thinking_tokens", "cache_write_tokens")
 _Settled = v.AnswerJudged | v.AnswerUnanswered | v.AnswerUndecided
 _Key = tuple[int, str, str]
 
@@ -97,7 +102,7 @@ class Recount:
         self._open: dict[_Key, _Asking] = {}
         self._method: tuple[int, bool, World] | None = None
         self._player = player_of(execution, "execution") if given.is_release else None
-        self._replies, self._right = replies, dict[str, bool]()
+        self._replies, self._right, self._sandbox = replies, dict[str, bool](), Sandbox()
         self.may_reword = False
         """Whether what comes next may have been asked with another instruction (`mage_es.gepa`)."""
         self.settled: list[_Settled] = []
@@ -112,7 +117,7 @@ class Recount:
             case v.QuestionPlanned() as event:
                 problem = self._planned(record, event, state)
             case v.AnswerJudged() | v.AnswerUnanswered() | v.AnswerUndecided() as event:
-                problem = self._settled(record, event)
+                problem = self._settled(record, event, state)
             case v.AnswerCarried() as event:
                 problem = self._carried(event)
             case v.ExamClosed(exam="") as closed:  # a baseline is just an exam
@@ -243,7 +248,7 @@ class Recount:
         keys = ((record.iteration, record.phase, name) for name in names)
         return next((self._open[key] for key in keys if key in self._open), None)
 
-    def _settled(self, record: v.Record, settled: _Settled) -> str:
+    def _settled(self, record: v.Record, settled: _Settled, state: State) -> str:
         asking = self._open.pop((record.iteration, record.phase, settled.question_id), None)
         if asking is None:
             return "it has a verdict, and was not planned before"
@@ -252,7 +257,7 @@ class Recount:
             self._right[settled.question_id] = settled.correct
         problem = self._unasked(asking, settled)
         if not problem and asking.course is not None and not asking.unchecked:
-            problem = _tried(lambda: self._led(asking, settled), asking, "its course cannot be led again")
+            problem = _tried(lambda: self._led(asking, settled, state), asking, "its course cannot be led again")
         if asking.unchecked and not problem:
             self.unchecked[asking.unchecked] += 1
         return problem
@@ -264,7 +269,9 @@ class Recount:
         is_recalled = asking.planned.routing_arm == RECALL
         if isinstance(settled, v.AnswerJudged) and settled.recalled != is_recalled:
             return f"its plan is {'' if is_recalled else 'not '}to recall an answer, and its verdict says otherwise"
-        needs_reply = not is_recalled and not isinstance(settled, v.AnswerUnanswered)
+        # A look-up among cases asks no model, and its plan has no prompt.
+        is_looked_up = isinstance(asking.first, Finish) or not (asking.first or asking.planned.prompt_sha256)
+        needs_reply = not (is_recalled or is_looked_up or isinstance(settled, v.AnswerUnanswered))
         if needs_reply and not is_replied and not self._replies:
             return "it has a verdict, and no reply of a model is on record"
         if self._execution:
@@ -275,7 +282,7 @@ class Recount:
                     return f"{call.model} replied ({call.tier}), and {who} names {named[call.tier] or 'no model'}"
         return ""
 
-    def _led(self, asking: _Asking, settled: _Settled) -> str:
+    def _led(self, asking: _Asking, settled: _Settled, state: State) -> str:
         """Run a course through its facts to the end; return how the end differs from the record."""
         assert asking.first is not None and asking.course is not None
         move, used = asking.first, list[v.Event]()
@@ -294,8 +301,10 @@ class Recount:
                     self._given.rebuilt.append(
                         RebuiltCall(self._given.world, self._exam, asking.planned, move.request, fact)
                     )
-                if not asking.is_reworded and (problem := self._otherwise_replied(move.request, fact)):
+                if not asking.is_reworded and (problem := misreplied(self._player, move.request, fact)):
                     return problem
+            if problem := self._otherwise_found(move, fact, asking, state):
+                return problem
             assert isinstance(fact, Fact)
             move = advance(asking.course, fact)
         # Without right answers a judge's prompt is unknown.
@@ -325,11 +334,23 @@ class Recount:
         what = f"the reply to {move.about} is to the request {same[0].request_sha256[:16]}, its state makes"
         return self._differs(asking, move.request.text, f"{what} {move.request.sha256[:16]}")
 
-    def _otherwise_replied(self, request: Request, called: v.ModelCalled) -> str:
-        """Return how a stand-in's reply differs from the recorded one."""
-        if self._player is None or (said := replied(self._player, request)) == called.text:
+    def _otherwise_found(self, move: Move, fact: v.Event, asking: _Asking, state: State) -> str:
+        """Return how a tool, or a search of the question's own paragraphs, finds something else than is recorded."""
+        if not self._given.is_release:
             return ""
-        return f"{called.model} replies {said[-60:]!r} to this request, and recorded is {called.text[-60:]!r}"
+        match move, fact:
+            case Use(), v.ToolRan() if not is_erased(fact.result):
+                ran = self._sandbox.run(state.tools.tool(move.tool_id).source, move.arguments)
+                if ran != (fact.result, fact.problem) and (ran.problem or fact.problem):
+                    asking.unchecked = "a tool may take too long on this machine"
+                elif ran != (fact.result, fact.problem):
+                    return f"the tool {move.tool_id} returns {ran.result[:60]!r}, and recorded is {fact.result[:60]!r}"
+            case Look(), v.SearchAnswered(search=search) if search == RECORD and not any(map(is_erased, fact.texts)):
+                pages, similar, problem = looked_up(in_record(move.question), move)
+                titles, texts = tuple(page.title for page in pages) or similar, tuple(page.text for page in pages)
+                if (titles, texts, problem) != (fact.titles, fact.texts, fact.problem):
+                    return f"its own paragraphs do not have what is recorded for {move.query[:60]!r}"
+        return ""
 
     def _misjudged(self, asking: _Asking, finish: Finish, settled: _Settled) -> str:
         planned, verdict = asking.planned, finish.verdict
@@ -430,11 +451,17 @@ def player_of(spec: str, tier: v.Tier) -> Model | None:
     return None
 
 
-def replied(player: Model, request: Request) -> str:
-    """Return the reply of a stand-in as recorded; a stand-in never waits."""
+def misreplied(player: Model | None, request: Request, called: v.ModelCalled) -> str:
+    """Return how a reply on record, or its count of tokens, differs from that of a stand-in, which never waits."""
+    if player is None:
+        return ""
     asking: Any = player.complete(request)
     try:
         asking.send(None)
     except StopIteration as end:
-        return without_reasoning(end.value.text)
+        said: Completion = end.value
+        if (text := without_reasoning(said.text)) != called.text:
+            return f"{called.model} replies {text[-60:]!r} to this request, and recorded is {called.text[-60:]!r}"
+        made, told = (tuple(getattr(each, name) for name in _COUNTS) for each in (said, called))
+        return "" if made == told else f"{called.model} counts {made} tokens, and recorded are {told}"
     raise TypeError(f"{player.name} awaits something, so it is not a stand-in")

@@ -83,6 +83,8 @@ def check_scorer(reader: LogReader, given: CheckBasis) -> Check:
     doubts = [f"{len(packages)} releases of the package took part"] if len(packages) > 1 else []
     if not packages <= {package_sha256()}:
         doubts.append(f"installed is {package_sha256()[:16]}: what it renders otherwise is not checked")
+    if len(judges := sorted({record.opened.judge or "none" for record in records})) > 1:
+        doubts.append(f"exams had different judges, so their results differ by these too: {', '.join(judges)}")
     if scorers and scorers[0][1] != scorer_of(started):
         doubts.append(f"exams were scored by another than the run learned by: {scorer_in_words(scorers[0][1])}")
     if given.world and given.scorer != (scorers[0][1] if scorers else scorer_of(started)):
@@ -228,17 +230,21 @@ def _exam(record: ExamRecord, events: Sequence[v.Record], state: State, given: C
         return recount.check(name, problem, first)
     if record.closed:
         problem = recount.unsettled() or recount.miscounted(record.closed, families_of(world) if world else None)
-        check = recount.check(name, problem or _misrejudged(record, recount, given), 0)
+        check = recount.check(name, problem or _misrejudged(record, record.closed, recount, given), 0)
         is_told = not check.ok or check.doubt or world is None or is_planned_anywhere(world)
         return check if is_told else msgspec.structs.replace(check, detail=f"{check.detail}; {_CHOSEN_THERE}")
     return recount.check(name, "", 0)
 
 
-def _misrejudged(record: ExamRecord, recount: Recount, given: CheckBasis) -> str:
+def _misrejudged(record: ExamRecord, closed: v.ExamClosed, recount: Recount, given: CheckBasis) -> str:
     """Return where an exam's recorded rescoring differs from what its scorer says here, if that is installed."""
     anew = record.rejudged
     if anew is None:
         return ""
+    told = [each.question_id for each in anew.verdicts]
+    answers = {each.question_id for each in recount.settled if not isinstance(each, v.AnswerUnanswered)}
+    if len({*told}) < len(told) or not answers.issuperset(told) or anew.total != closed.total:
+        return f"it has {closed.total} answers, and not each of them was scored again once"
     right = sum(each.correct for each in anew.verdicts)
     unanswered = sum(isinstance(each, v.AnswerUnanswered) for each in recount.settled)
     if (anew.correct, anew.total) != (right, len(anew.verdicts) + unanswered):

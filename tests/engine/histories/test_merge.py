@@ -431,3 +431,16 @@ def test_a_benchmarks_runs_are_merged_too(small_run: Run, tmp_path: Path) -> Non
     assert report.memories == report.both > 0
     assert sum(each.left_out["kind"] for each in report.parents) > 0, "tools, recipes and patterns"
     assert verify(made(report)).ok
+
+
+def test_a_merge_that_took_from_another_run_than_it_names_is_found(merged: Run, tmp_path: Path) -> None:
+    run = copied(merged, tmp_path)
+    shutil.rmtree(run.log_path)
+
+    def renamed(event: v.Event) -> v.Event:
+        assert isinstance(event, v.RunMerged)
+        return msgspec.structs.replace(event, parent="another")
+
+    forged(merged.log_path, run.log_path, instead(v.RunMerged, renamed))
+    [check] = [each for each in verify(run).checks if each.name == "merged"]
+    assert not check.ok and "not from each of these what it took" in check.detail

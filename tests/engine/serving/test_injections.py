@@ -132,3 +132,18 @@ def test_where_the_wing_was_deleted_verify_says_that_a_served_run_is_not_checked
     place = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", words, served.path], cwd=tmp_path, env=place, capture_output=True)
     assert b"('serving', 'doubt')" in done.stdout, done.stderr
+
+
+def test_the_share_of_a_process_that_never_saw_a_session_does_not_decide_its_side(
+    evolved_once: Run, tmp_path: Path
+) -> None:
+    run = Run(evolved_once.id, shutil.copytree(evolved_once.path, tmp_path / "runs" / evolved_once.id))
+    LiveRun.open(run, holdback=1.0, bounds=NoteBounds(layout="turns")).close()
+    live = LiveRun.open(run, holdback=0.4, bounds=NoteBounds(layout="turns"))
+    for question in list(live.world.questions.values())[:12]:
+        live.submit(live.prepare(said(question.question), "chat")).result()
+    live.close()
+    assert all(check.ok for check in check_injections(LogReader(live.run.log_path)))
+    forged(live.run.log_path, tmp_path / "log", instead(v.InferenceOpened, changed(treatment="holdback"), seen))
+    [check] = check_injections(LogReader(tmp_path / "log"))
+    assert not check.ok and "the coin of its session does not make it holdback" in check.detail

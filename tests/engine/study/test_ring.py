@@ -315,6 +315,7 @@ def test_what_no_model_was_asked_is_shown_with_its_reply(tmp_path: Path, tickets
     run = find_run(tmp_path, "r-nearest_label-s7")
     shown = show(run, next(LogReader(run.log_path).of(v.QuestionPlanned)).question_id)
     assert shown.reply == f"Answer: {shown.answer}" and shown.prompt_verified and not shown.moves
+    assert all(check.ok for check in verify(run).checks)
 
 
 @pytest.mark.slow

@@ -327,3 +327,9 @@ def test_the_case_of_a_missed_question_is_not_derived_since_it_says_what_the_dat
     names = {hit.memory_id for plan in reader.of(QuestionPlanned) for hit in plan.memories}
     derived = {each for name in names for each in lineage_of(reader, state, name).derived}
     assert of_data and derived and of_data.isdisjoint(derived)
+
+
+def test_a_decision_without_a_name_is_refused(run: Run) -> None:
+    name = memories(run, at="latest").items[0].memory_id
+    with pytest.raises(UsageError, match="has no name: give the name of who decides"):
+        curate(run, name, action="quarantine", reason="it misleads", by=" ")

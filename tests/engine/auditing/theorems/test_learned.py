@@ -14,13 +14,17 @@ from mage_es.engine.auditing.theorems.learned import NAME, check_learned
 from mage_es.engine.auditing.theorems.settings import drawn
 from mage_es.engine.auditing.theorems.verdicts import basis_at, basis_of
 from mage_es.engine.auditing.verify import verify
+from mage_es.engine.config import Config
 from mage_es.engine.rules.new_memories import memory_id
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.check import Check
+from mage_es.engine.study.baseline import baseline
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
+    ActionRecipeHarvested,
     AnswerJudged,
+    BaselineStarted,
     Draft,
     Event,
     GuardDecided,
@@ -29,6 +33,8 @@ from mage_es.events.vocabulary import (
     MemoryAppended,
     MemoryReleased,
     ModelCalled,
+    Origin,
+    PhaseCompleted,
     QuestionPlanned,
     Record,
     RunStarted,
@@ -166,3 +172,58 @@ def learned_in(log: Path) -> Check:
     started = first_event(reader)
     basis = basis_at(basis_of(reader, data_dir=None, benchmark=None), started)
     return check_learned(reader, basis, partial(drawn, reader, basis.world))
+
+
+def test_an_explorer_writes_nothing_where_there_are_no_episodes(evolved_once: Run, tmp_path: Path) -> None:
+    answer = next(iter(LogReader(evolved_once.log_path).records({AnswerJudged})))
+    recipe = ActionRecipeHarvested(
+        recipe_id="f" * 32,
+        skill="general",
+        task_type="wordmath_age",
+        achievement="The answer is 14.",
+        actions=("Say 14.",),
+        origin=Origin(facts=(answer.fact_id.hex(),)),
+        iteration=0,
+        phase="explore",
+        ordinal=0,
+    )
+    mark = PhaseCompleted(iteration=0, phase="explore")
+    check = checked(evolved_once, tmp_path, after(AnswerJudged, recipe, mark, which=lambda event: event.iteration == 0))
+    assert not check.ok and "action_recipe.harvested belongs to no phase" in check.detail and check.seq
+
+
+def without_last_exam(log: Path) -> Change:
+    last = [record.seq for record in LogReader(log).records({QuestionPlanned}) if record.phase == "exam"][-1]
+    return lambda record: [] if record.seq == last else [record.event]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda log: instead(BaselineStarted, lambda b: msgspec.structs.replace(b, learned=b.learned[::-1])),
+            "from other questions than the first 24",
+        ),
+        (
+            lambda log: instead(QuestionPlanned, lambda p: msgspec.structs.replace(p, routing_arm="zero_shot")),
+            "was asked by zero_shot, and the run is of knn",
+        ),
+        (without_last_exam, "did not answer the 5 held-out questions that the seed chooses"),
+    ],
+)
+def test_a_rival_learns_from_and_answers_the_questions_that_its_seed_draws_as_it_is_named(
+    change: Callable[[Path], Change], words: str, rival: Run, tmp_path: Path
+) -> None:
+    check = learned_in(rival.log_path)
+    assert check.ok and check.detail == "knn learned from 24 questions and answered 6, by its seed"
+    check = checked(rival, tmp_path, change(rival.log_path))
+    assert not check.ok and words in check.detail
+
+
+@pytest.fixture(scope="module")
+def rival(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A baseline that learns. Shared: only copy it."""
+    folder = tmp_path_factory.mktemp("rival")
+    config = Config(benchmark="wordmath", seed=7, held_out=12, anchors=0, execution="builtin/analogist")
+    baseline("knn", config, runs_dir=folder, learn_from=24, questions=6, run_id="rival")
+    return Run("rival", folder / "rival")

@@ -1,5 +1,6 @@
 """Forgers with the package's own writer: each hash of theirs is sound, and answers do not follow from replies."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,10 @@ import pytest
 from mage_es.engine.auditing.theorems.inference import check_inference
 from mage_es.engine.auditing.theorems.log import check_log, check_questions
 from mage_es.engine.auditing.theorems.recount import CheckBasis
-from mage_es.engine.auditing.theorems.verdicts import NAME, basis_of, check_verdicts
+from mage_es.engine.auditing.theorems.verdicts import NAME, basis_of, check_scorer, check_verdicts
 from mage_es.engine.auditing.verify import verify
 from mage_es.engine.config import Config
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.check import Check
@@ -23,11 +24,11 @@ from mage_es.events.care import verify_log, verify_questions
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.facts import QuestionTypes
-from mage_es.events.log import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.events.segments import questions
 from mage_es.events.signing.heads import root_of
 from tests.engine.conftest import begin
-from tests.engine.forgery import replace
+from tests.engine.forgery import forged, instead, replace
 
 EXAM = "0001-latest"
 Forgery = Callable[[v.Event], list[v.Event]]
@@ -401,3 +402,79 @@ def test_a_verdict_that_the_judge_did_not_give_is_found(start: Callable[..., Run
     forge(run, tmp_path, lambda event: [other if event == judged else event])
     check = the_one(run)
     assert check.detail.startswith(f"{judged.question_id}: recorded is ") and "by truth/judge" in check.detail
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_rescoring_that_leaves_wrong_answers_out_or_counts_right_ones_often_is_found(
+    examined: Run, times: int
+) -> None:
+    opened = next(LogReader(examined.log_path).of(v.ExamOpened))
+    good = [
+        v.Rejudged(question_id=each.question_id, score_micro=v.MICRO, correct=True)
+        for each in answers(examined, right=True)
+    ]
+    anew = v.ExamRejudged(
+        exam=EXAM,
+        correct=times * len(good),
+        total=times * len(good),
+        verdicts=tuple(times * good),
+        package_version=opened.package_version,
+        package_sha256=opened.package_sha256,
+        scorer_sha256=opened.scorer_sha256,
+        probes_sha256=opened.probes_sha256,
+    )
+    with Log.open(examined.log_path, clock=clock) as log:
+        log.append([v.Draft(event=anew, iteration=-1, phase="exam")])
+    assert the_one(examined).detail == "it has 8 answers, and not each of them was scored again once"
+
+
+def test_tokens_that_a_stand_in_did_not_use_are_found(examined: Run, tmp_path: Path) -> None:
+    def cheaper(event: v.Event) -> list[v.Event]:
+        return [msgspec.structs.replace(event, input_tokens=1) if isinstance(event, v.ModelCalled) else event]
+
+    forge(examined, tmp_path, cheaper)
+    assert "counts (" in the_one(examined).detail
+
+
+def test_exams_with_different_judges_leave_a_doubt(examined: Run, tmp_path: Path) -> None:
+    examine(examined, at="start", questions=1, runtime=Runtime(workers=1))
+
+    def is_second(event: v.Event) -> bool:
+        return isinstance(event, v.ExamOpened) and event.exam != EXAM
+
+    found = check_scorer(reader := LogReader(examined.log_path), around(reader))
+    assert found.ok and not found.doubt
+    kinder = instead(v.ExamOpened, lambda event: msgspec.structs.replace(event, judge="openai/kind"), is_second)
+    forged(examined.log_path, tmp_path / "log", kinder)
+    found = check_scorer(reader := LogReader(tmp_path / "log"), around(reader))
+    assert found.ok and found.doubt and "different judges" in found.detail
+
+
+def test_a_tool_that_did_not_return_what_is_recorded_is_found(course_run: Run, tmp_path: Path) -> None:
+    told = instead(v.ToolRan, lambda event: msgspec.structs.replace(event, result="4711"))
+    forged(course_run.log_path, tmp_path / "log", told)
+    run = Run(course_run.id, tmp_path)
+    reader = LogReader(run.log_path)
+    [check] = [each for each in check_verdicts(run, reader, basis_of(reader, data_dir=None, benchmark=None))]
+    assert not check.ok and check.detail.endswith("and recorded is '4711'") and "the tool " in check.detail
+
+
+def test_a_passage_that_a_questions_own_paragraphs_do_not_have_is_found(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": f"q{k}",
+            "question": f"Who has box {k}?",
+            "answer": f"Ann {k}",
+            "context": f"[1] Box {k}: Ann {k} has it.",
+        }
+        for k in range(20)
+    ]
+    (tmp_path / "mine.json").write_text(json.dumps(rows))
+    config = Config(
+        benchmark=str(tmp_path / "mine.json"), execution="builtin/analogist", iterations=1, pool=4, search="record"
+    )
+    run = begin(tmp_path / "runs", config)
+    assert not broken(run)
+    hint = instead(v.SearchAnswered, lambda event: msgspec.structs.replace(event, texts=("The answer is Ann.",)))
+    replace(run.log_path, tmp_path, hint)
+    assert "its own paragraphs do not have what is recorded for 'Who has box" in the_one(run).detail

@@ -24,8 +24,7 @@ from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.anchors import measured, unmeasured
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, read_exam
-from mage_es.engine.run.inheriting import asked_in
-from mage_es.engine.run.questions import stored_questions
+from mage_es.engine.run.questions import unlike
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.served.frozen import freeze
@@ -178,8 +177,8 @@ def diff(
     readers = {run.path: LogReader(run.log_path) for run in runs}
     was, now = (_side(run, marker, readers[run.path]) for run, marker in zip(runs, at, strict=True))
     counts, learned = _learned(was.state, now.state, top)
-    unlike = _unlike(was, now)
-    if question in unlike:
+    other = unlike(was.reader, now.reader) if was.run.path != now.run.path else set[str]()
+    if question in other:
         raise UsageError(f"{question} is not the same question in {was.run.id} and {now.run.id}: name one that is.")
     return DiffReport(
         before=was.moment,
@@ -190,10 +189,10 @@ def diff(
         names=tuple(_names(was.state, now.state)),
         edges=tuple(_edges(was.state, now.state)),
         arms=tuple(_arms(was.state, now.state)),
-        answers=tuple(_answers(was, now, unlike)),
+        answers=tuple(_answers(was, now, other)),
         question=question,
         prompt=tuple(_prompt(was, now, question)) if question else (),
-        anchors=len(({*was.state.scores.anchors()} & {*now.state.scores.anchors()}) - unlike),
+        anchors=len(({*was.state.scores.anchors()} & {*now.state.scores.anchors()}) - other),
     )
 
 
@@ -311,17 +310,9 @@ def _mean(posterior: Posterior) -> float:
     return posterior.alpha / (posterior.alpha + posterior.beta)
 
 
-def _unlike(was: _Side, now: _Side) -> Set[str]:
-    """Return the ids that both runs have, each for another question."""
-    if was.run.path == now.run.path:
-        return set()
-    before, after = ({each.id: asked_in(each) for each in stored_questions(side.reader, "")[0]} for side in (was, now))
-    return {name for name in before.keys() & after.keys() if before[name] != after[name]}
-
-
-def _answers(was: _Side, now: _Side, unlike: Set[str]) -> Iterator[AnswersDiff]:
+def _answers(was: _Side, now: _Side, other: Set[str]) -> Iterator[AnswersDiff]:
     for what, before, after in (("anchors", _anchors(was), _anchors(now)), ("exam", _examined(was), _examined(now))):
-        if both := (before.keys() & after.keys()) - unlike:
+        if both := (before.keys() & after.keys()) - other:
             yield answers_diff(what, {name: before[name] for name in before if name in both}, after)
 
 

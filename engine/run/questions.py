@@ -5,10 +5,10 @@ where it must not have changed.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -58,6 +58,24 @@ def stored_questions(reader: LogReader, benchmark: str) -> tuple[list[Question],
         subject = "".join(under_of(text)) or (ERASED if is_erased(text.question) else "")
         found.append(Question(benchmark=benchmark, gold=right, solution=worked, meta=kept, subject=subject, **shown))
     return found, golds is not None
+
+
+def unlike(one: LogReader, other: LogReader) -> Set[str]:
+    """Return the ids that two runs have for different questions, as a file has whose rows were edited in between: what
+    is asked, or what is right, differs. What only one copy can tell (an erased subject's texts, gold answers) is no
+    difference.
+
+    Raises `LogDamaged`.
+    """
+    (before, gold), (now, other_gold) = (stored_questions(reader, "") for reader in (one, other))
+    asked = {question.id: question for question in before if question.subject != ERASED}
+    return {
+        question.id
+        for question in now
+        if question.subject != ERASED
+        and (known := asked.get(question.id))
+        and _asked(known, gold and other_gold) != _asked(question, gold and other_gold)
+    }
 
 
 def recorded_benchmark(
@@ -151,6 +169,12 @@ def changes(before: Sequence[Question], now: Sequence[Question], *, gold: bool =
 def _content(question: Question, gold: bool) -> bytes:
     hidden = {} if gold else {"gold": "", "solution": "", "meta": {}}
     return msgspec.json.encode(msgspec.structs.replace(question, id="", benchmark="", **hidden), enc_hook=str)
+
+
+def _asked(question: Question, gold: bool) -> bytes:
+    """Return what decides whether an answer is right: not how a question is learned from."""
+    learning: Mapping[str, Any] = {"split": "test", "task_type": "", "solution": "", "family": "", "subject": ""}
+    return _content(msgspec.structs.replace(question, **learning), gold)
 
 
 def all_questions(benchmark: Benchmark) -> list[Question]:

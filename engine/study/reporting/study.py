@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
@@ -12,6 +12,7 @@ import polars as pl
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.run.exams import RecordedExam, reasons
 from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.questions import unlike
 from mage_es.engine.study.reporting.cells import Cell, by_seed, cell_of, difference
 from mage_es.engine.study.reporting.places import BASELINES, FULL, Placement, placements, way_of
 from mage_es.engine.study.reporting.recorded import ExamState, RecordedRun, find_runs
@@ -35,6 +36,7 @@ class Study:
     ) -> None:
         self.folder, self.runs, self.prices, self.data_dir, self.notes = folder, runs, prices, data_dir, problems
         self.placed, self._at = placements(runs), dict[Placement, dict[int, RecordedRun]]()
+        self._edited = dict[tuple[RecordedRun, RecordedRun], Set[str]]()
         for run in runs:
             seeds = self._at.setdefault(self.placed[run], {})
             if older := seeds.get(run.begun.seed):
@@ -122,23 +124,33 @@ class Study:
     ) -> Cell | None:
         """Return one placement minus another in points (`over`: its exam at the start or the end), see `difference`.
 
-        Exams of a seed that asked different questions are not compared, and a note names them. Nor is a question whose
-        call failed at the start.
+        Exams of a seed that asked different questions are not compared, and a note names them; one of an id that was
+        edited in between is different. Nor is a question whose call failed at the start.
         """
         ours, theirs = self.exams(one), self.exams(other, over)
-        common = ours.keys() & theirs.keys()
-        unequal = sorted(seed for seed in common if ours[seed].questions != theirs[seed].questions)
-        for seed in unequal:
+        common, unequal = ours.keys() & theirs.keys(), list[int]()
+        for seed in sorted(common):
             mine, rival = ours[seed].questions, theirs[seed].questions
-            names = [self.at(place)[seed].run.id for place in (one, other)]
+            runs = [self.at(place)[seed] for place in (one, other)]
+            edited = self._unlike(*runs) & mine & rival
+            if mine == rival and not edited:
+                continue
+            unequal.append(seed)
+            names = [run.run.id for run in runs]
             which = f"{names[0]} and {names[1]}" if names[0] != names[1] else f"{names[0]} before and after"
+            example = f"{min(edited)} was edited in between" if edited else f"{min(mine ^ rival)} is in one only"
             note = f"Not compared: the exams of {which} asked {len(mine)} and {len(rival)} questions"
-            note += f", {len(mine & rival)} of them the same ({min(mine ^ rival)} is in one only)."
+            note += f", {len((mine & rival) - edited)} of them the same ({example})."
             self.notes += [] if note in self.notes else [note]
         if unequal and len(unequal) == len(common):
             return None
         sides = (self.scores(one, measure), self.scores(other, measure, over, is_answered=over == "start"))
         return difference(*(side.filter(~pl.col("seed").is_in(unequal)) for side in sides))
+
+    def _unlike(self, one: RecordedRun, other: RecordedRun) -> Set[str]:
+        if (one, other) not in self._edited:
+            self._edited[one, other] = unlike(one.reader, other.reader) if one is not other else set()
+        return self._edited[one, other]
 
     def over_start(self, place: Placement, measure: Measure = "accuracy") -> Cell | None:
         return self.gain(place, place, measure, over="start")

@@ -1,5 +1,6 @@
 """Runs of a folder: which count, which exam is the one, what is missing."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,28 @@ def test_exams_that_asked_other_questions_are_not_compared_and_named(bench: Any)
     )
     study.gain(HERE, HERE, over="start")
     assert study.notes == [note]
+
+
+@pytest.mark.parametrize("edit", [{"question": "How many are 1 of 2?"}, {"answer": "7"}], ids=("text", "answer"))
+def test_exams_with_a_question_that_was_edited_in_between_are_not_compared(
+    bench: Any, tmp_path: Path, edit: dict[str, str]
+) -> None:
+    tasks = [{"id": f"q{n}", "question": f"What is {n} of {n * n}?", "answer": f"{n}"} for n in range(9)]
+    file, settings = tmp_path / "mine.json", {"data": tmp_path}
+    settings["benchmark"] = f"tasks/{file}"
+    file.write_text(json.dumps(tasks))
+    bench.run("one", after="0111", **settings)
+    bench.baseline("same", "zero_shot", "0101", execution="", **settings)
+    there, here = bench.study().places
+    assert bench.study().gain(here, there).mean == 25.0
+    file.write_text(json.dumps([tasks[0], tasks[1] | edit, *tasks[2:]]))
+    bench.baseline("then", "zero_shot", "0001", execution="", **settings)
+    study = bench.study()
+    assert study.gain(here, there) is None
+    assert study.notes[-1] == (
+        "Not compared: the exams of one and then asked 4 and 4 questions, 3 of them the same "
+        "(q1 was edited in between)."
+    )
 
 
 def test_of_two_runs_of_one_place_and_seed_the_newer_counts_and_the_other_is_named(bench: Any) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from mage_es.cli.completion import benchmarks
 from mage_es.cli.options import examples, takes
-from mage_es.cli.output import Output, TextTable, counted
+from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings, as_option
 from mage_es.engine.benchmarks.registry import needs_learner
 from mage_es.engine.config import BENCHMARK
@@ -85,9 +85,9 @@ def doctor(
 
 
 def _short(detail: str) -> str:
-    """Return what fits into a table: if several rows have faults, the first one, and how many more there are."""
+    """Return what fits into a table: if several rows have faults, the first one."""
     first, *more = detail.splitlines()
-    return f"{first} {counted(len(more) - 1, 'more fault')} below." if len(more) > 1 else detail
+    return f"{first} All faults are below." if len(more) > 1 else detail
 
 
 def _division(tasks: DataReport) -> list[TextTable]:

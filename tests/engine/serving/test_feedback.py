@@ -124,6 +124,8 @@ def test_an_edited_reply_proposes_its_answer_and_what_leads_to_it(serve: Serve) 
     )
     asyncio.run(live.give_feedback(edited))
     [proposed] = LogReader(live.run.log_path).of(MemoryProposed)
+    with pytest.raises(UsageError, match=r"is not in the memory of .* It was proposed; `mage-es publish"):
+        asyncio.run(live.curate(proposed.memory_id[:12], action="approve", reason="right", by="alice"))
     assert (proposed.answer, proposed.reasoning) == ("37", "6 times 12 is 72, less 35 is 37.")
     assert proposed.question == QUESTION
 

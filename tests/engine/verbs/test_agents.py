@@ -29,7 +29,7 @@ def test_every_call_and_every_fact_is_counted_for_the_agent_that_it_is_from(smal
 
 
 def test_a_case_is_counted_for_the_agent_that_keeps_it_and_not_for_guidance_which_wrote_none(tmp_path: Path) -> None:
-    config = msgspec.structs.replace(SMALL, cases="on", iterations=1)
+    config = msgspec.structs.replace(SMALL, cases=True, iterations=1)
     reader = LogReader(begin(tmp_path, config, run_id="cases").log_path)
     cases = [event for event in reader.of(MemoryAppended) if event.kind == CASE]
     rows = {row.agent: row for row in agent_activity(reader)}

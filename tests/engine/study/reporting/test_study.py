@@ -34,7 +34,7 @@ def test_the_exam_of_a_run_is_the_first_at_its_end_without_a_control_however_oft
     study = bench.study()
     assert study.reached(HERE) == Cell(mean=75.0, sd=None, n=1)
     assert "one took 2 exams at its end (4, 4 questions): 0002-latest counts." in study.notes
-    assert "Exams taken: 1 before and 2 after learning, in 1 runs." in in_words(study)
+    assert "Exams taken: 1 before and 2 after learning, in 1 run." in in_words(study)
 
 
 def test_the_first_exam_of_all_held_out_questions_counts_before_smaller_ones(bench: Any) -> None:

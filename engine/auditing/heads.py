@@ -84,13 +84,19 @@ def receipt(run: Run | Path | str, about: str, *, exam: int | None = None) -> Re
     named = next((each for each in records if about in (each.opened.exam, str(each.number))), None)
     if named:
         return _receipt(run, reader, about, _marks(named, reader), ())
-    asked = [each for each in records if each.closed and each.is_there(run) and exam in (None, each.number)]
+    whole = [each for each in records if each.closed and each.is_there(run)]
+    asked = [each for each in whole if exam in (None, each.number)]
+    if exam is not None and not asked:
+        complete = ", ".join(str(each.number) for each in whole) or "none"
+        raise UsageError(f"{run.id} has no complete exam {exam}. Complete exams: {complete}.")
     for record in reversed(asked):
         if own := _events_of(record.log(run), about):
             return _receipt(run, reader, about, _marks(record, reader), own, exam=run.exam(record.opened.exam))
     if own := _events_of(reader, about) if exam is None else []:
         return _receipt(run, reader, about, own, ())
-    known = {event.question_id for event in reader.of(QuestionPlanned)} | {each.opened.exam for each in records}
+    logs = [*(record.log(run) for record in asked), *([reader] if exam is None else [])]
+    known = {event.question_id for log in logs for event in log.of(QuestionPlanned)}
+    known |= {each.opened.exam for each in records}
     where = f"exam {exam}" if exam is not None else run.id
     near = nearest(about, sorted(known), rest=f"`mage-es view {run.id}` lists those that it asked.")
     raise UsageError(f"{about!r} is neither a question that {where} asked nor an exam.{near}")

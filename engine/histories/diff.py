@@ -24,7 +24,7 @@ from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.anchors import measured, unmeasured
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, read_exam
-from mage_es.engine.run.questions import stored_questions, unlike
+from mage_es.engine.run.questions import unlike
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.seams.model import chat_of
 from mage_es.engine.served.frozen import freeze
@@ -178,7 +178,7 @@ def diff(
     readers = {run.path: LogReader(run.log_path) for run in runs}
     was, now = (_side(run, marker, readers[run.path]) for run, marker in zip(runs, at, strict=True))
     counts, learned = _learned(was.state, now.state, _left(now), top)
-    changed = _changed_questions(was, now)
+    changed = unlike(was.reader, now.reader) if was.run.path != now.run.path else frozenset[str]()
     if question in changed:
         raise UsageError(f"{question} is not the same question in {was.run.id} and {now.run.id}: name one that is.")
     return DiffReport(
@@ -321,12 +321,6 @@ def _arms(was: State, now: State) -> list[ArmDiff]:
 
 def _mean(posterior: Posterior) -> float:
     return posterior.alpha / (posterior.alpha + posterior.beta)
-
-
-def _changed_questions(was: _Side, now: _Side) -> Set[str]:
-    if was.run.path == now.run.path:
-        return frozenset()
-    return unlike(stored_questions(was.reader, ""), stored_questions(now.reader, ""))
 
 
 def _answers(was: _Side, now: _Side, changed: Set[str]) -> Iterator[AnswersDiff]:

@@ -38,8 +38,8 @@ from mage_es.engine.histories.rules.merging import (
 from mage_es.engine.rules.leaks import Guarded, hashes_of, id_of, texts_of
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.splits import Splits
-from mage_es.engine.run.inheriting import Parent, added, past_of
-from mage_es.engine.run.questions import asked_in, grown, stored_questions, with_column_roles
+from mage_es.engine.run.inheriting import Parent, added, asked_in, past_of
+from mage_es.engine.run.questions import grown, stored_questions, with_column_roles
 from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import PrerequisiteError, UsageError

@@ -26,14 +26,7 @@ from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.splits import NO_SIDES, Sides, Splits, recorded_splits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.questions import (
-    all_questions,
-    asked_in,
-    grown,
-    stored_questions,
-    with_column_roles,
-    with_questions,
-)
+from mage_es.engine.run.questions import all_questions, grown, stored_questions, with_column_roles, with_questions
 from mage_es.engine.seams.benchmark import Benchmark, Question, column_roles_of
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.events import vocabulary as v
@@ -310,6 +303,11 @@ def added(known: Sequence[Question], questions: Sequence[Question]) -> tuple[lis
             taken.add(name)
             found.append(msgspec.structs.replace(question, id=name))
     return found, changed
+
+
+def asked_in(question: Question) -> tuple[str, str]:
+    """Return the texts that make a question the same as another, its own and its context."""
+    return " ".join(question.question.split()), " ".join(question.context.split())
 
 
 def _answers(question: Question) -> str:

@@ -5,10 +5,10 @@ where it must not have changed.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -60,20 +60,22 @@ def stored_questions(reader: LogReader, benchmark: str) -> tuple[list[Question],
     return found, golds is not None
 
 
-def unlike(one: tuple[Sequence[Question], bool], other: tuple[Sequence[Question], bool]) -> frozenset[str]:
-    """Return the ids that mean another question in each of two `stored_questions`: another text, context or, where
-    both copies have them, right answer. Verdicts on such a question are no pair."""
-    has_gold = one[1] and other[1]
-    before, after = (
-        {each.id: (*asked_in(each), each.gold if has_gold else "") for each in questions}
-        for questions, _ in (one, other)
-    )
-    return frozenset(name for name in before.keys() & after.keys() if before[name] != after[name])
+def unlike(one: LogReader, other: LogReader) -> Set[str]:
+    """Return the ids that two runs have for different questions, as a file has whose rows were edited in between: what
+    is asked, or what is right, differs. What only one copy can tell (an erased subject's texts, gold answers) is no
+    difference.
 
-
-def asked_in(question: Question) -> tuple[str, str]:
-    """Return the texts that make a question the same as another, its own and its context."""
-    return " ".join(question.question.split()), " ".join(question.context.split())
+    Raises `LogDamaged`.
+    """
+    (before, gold), (now, other_gold) = (stored_questions(reader, "") for reader in (one, other))
+    asked = {question.id: question for question in before if question.subject != ERASED}
+    return {
+        question.id
+        for question in now
+        if question.subject != ERASED
+        and (known := asked.get(question.id))
+        and _asked(known, gold and other_gold) != _asked(question, gold and other_gold)
+    }
 
 
 def recorded_benchmark(
@@ -167,6 +169,12 @@ def changes(before: Sequence[Question], now: Sequence[Question], *, gold: bool =
 def _content(question: Question, gold: bool) -> bytes:
     hidden = {} if gold else {"gold": "", "solution": "", "meta": {}}
     return msgspec.json.encode(msgspec.structs.replace(question, id="", benchmark="", **hidden), enc_hook=str)
+
+
+def _asked(question: Question, gold: bool) -> bytes:
+    """Return what decides whether an answer is right: not how a question is learned from."""
+    learning: Mapping[str, Any] = {"split": "test", "task_type": "", "solution": "", "family": "", "subject": ""}
+    return _content(msgspec.structs.replace(question, **learning), gold)
 
 
 def all_questions(benchmark: Benchmark) -> list[Question]:

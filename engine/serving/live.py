@@ -66,6 +66,7 @@ from mage_es.engine.serving.sessions import INFERENCE, Sessions, TurnHabits
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.serving.watched import WatchedEmbedder
 from mage_es.engine.worth.memories import MemoryReport, curations, item_of, reported
+from mage_es.engine.worth.proposals import require_learned
 from mage_es.events import vocabulary as v
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import MageError, NotFound, UsageError
@@ -506,6 +507,7 @@ class LiveRun:
         reader = LogReader(self.run.log_path)
 
         def decided() -> Sequence[v.Draft]:
+            require_learned(self.run.id, reader, self.state, name)
             [command] = curations(reader, self.state, [(name, reason)], action=action, by=by)
             if action == "approve" and by in _proposers(reader, command.memory_id):
                 raise UsageError(

@@ -14,10 +14,8 @@ from mage_es.engine.run.directory import Run, as_run, clock
 from mage_es.engine.run.inheriting import is_served
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.engine.upkeep.lineage import lineage_of
-from mage_es.engine.upkeep.review import refused
 from mage_es.engine.verbs.decorators import in_thread, typed
 from mage_es.engine.worth.memories import (
-    LEAST_PREFIX,
     MemoryItem,
     MemoryReport,
     bare_setting,
@@ -28,6 +26,7 @@ from mage_es.engine.worth.memories import (
     items_of,
     report_of,
 )
+from mage_es.engine.worth.proposals import require_learned
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft
@@ -172,17 +171,6 @@ def _folded(run: Run, at: str, *names: str) -> tuple[LogReader, State]:
     was only proposed, or refused."""
     reader = LogReader(run.log_path)
     state = state_of(run, reader, until=reader.resolve(at))
-    known = ids_of(state) if names else ()
-    unknown = tuple(
-        name
-        for name in names
-        if len(name) >= LEAST_PREFIX and name not in known and not any(each.startswith(name) for each in known)
-    )
-    if unknown:
-        tries = f"was proposed; `mage-es publish {run.id}` tries it."
-        fates = {each.memory_id: tries for each in state.traffic.proposals("")}
-        fates |= {each.memory_id: f"was refused for good: {each.why}" for each in refused(reader, until=state.seq)}
-        for found, fate in fates.items():
-            if found.startswith(unknown):
-                raise UsageError(f"{found} is not in the memory of {run.id}. It {fate}")
+    if names:
+        require_learned(run.id, reader, state, *names)
     return reader, state

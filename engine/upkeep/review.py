@@ -12,6 +12,7 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.inheriting import is_served
 from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.decorators import typed
+from mage_es.engine.worth.proposals import RefusedProposal, refused
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
@@ -57,16 +58,6 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     leak_split: str
 
 
-class RefusedProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """What a publish, a person or the leak guard refused, and why. No text that the leak guard refused is on record, so
-    it has no `question`; without a `key`, the run itself would have learned it."""
-
-    memory_id: str
-    key: str
-    question: str
-    why: str
-
-
 class ReviewReport(msgspec.Struct, frozen=True, kw_only=True):
     """What waits for a person in a served run, oldest first; `untried` are proposals that no publish has tried,
     `refused` those that will never be used."""
@@ -97,27 +88,6 @@ def review(run: Run | Path | str) -> ReviewReport:
         untried=len(state.traffic.proposals("")),
         refused=tuple(refused(reader)),
     )
-
-
-def refused(reader: LogReader, *, until: int | None = None) -> list[RefusedProposal]:
-    """Return the proposals that will never be used, in the order in which they were refused, up to event `until`."""
-    proposed = {each.memory_id: each for each in reader.of(v.MemoryProposed, until=until)}
-    found, key = dict[str, RefusedProposal](), ""
-    for event in reader.of(v.FeedbackGiven, v.MemoryRefused, v.ProposalSettled, v.ProposalReviewed, until=until):
-        match event:
-            case v.FeedbackGiven():
-                key = event.key
-            case v.MemoryRefused():
-                # Of a proposal it comes right after the feedback that made it.
-                by = key if event.what == v.tag_of(v.MemoryProposed) else ""
-                why = f"It holds a question of the split {event.split}, from which nothing may be learned."
-                found[event.memory_id] = RefusedProposal(memory_id=event.memory_id, key=by, question="", why=why)
-            case v.ProposalSettled(verdict="refused") | v.ProposalReviewed(verdict="rejected"):
-                first = proposed[event.memory_id]
-                found[event.memory_id] = RefusedProposal(**shared(first, RefusedProposal), why=event.reason)
-            case v.ProposalSettled() | v.ProposalReviewed():
-                found.pop(event.memory_id, None)
-    return list(found.values())
 
 
 def _waiting(reader: LogReader, state: State) -> Iterator[Waiting]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from mage_es.engine.rules.new_memories import CASE
 from mage_es.engine.run.inheriting import last_inherited
 from mage_es.events import vocabulary as v
 from mage_es.events.log import LogReader
@@ -54,6 +55,7 @@ _BY_TYPE: Mapping[type[v.Event], tuple[str, str]] = {
     v.BanditUpdated: ("Curator", "rewards"),
     v.ActionRecipeHarvested: ("Curator", "action recipes"),
 }
+_CASES = "cases of missed questions and of anchors"
 _BY_OUTCOME: Mapping[str, tuple[str, str]] = {
     "failure_memory": ("SkillDiscovery", "failure memories"),
     "principle": ("SkillDiscovery", "principles"),
@@ -65,13 +67,14 @@ def agent_activity(reader: LogReader) -> tuple[AgentActivity, ...]:
     calls: Counter[str] = Counter()
     left: dict[str, Counter[str]] = {agent: Counter() for agent in TIERS}
     reads: dict[type[v.Event], tuple[str, ...]] = dict.fromkeys(_BY_TYPE, ())
-    reads |= {v.ModelCalled: ("agent",), v.MemoryAppended: ("outcome",), v.EpisodeClosed: ("purpose",)}
+    reads |= {v.ModelCalled: ("agent",), v.MemoryAppended: ("outcome", "kind"), v.EpisodeClosed: ("purpose",)}
     for batches in reader.batches(reads, since=last_inherited(reader) + 1):
         for cls, batch in batches.items():
             if cls is v.ModelCalled:
                 calls.update(batch.columns["agent"])
             elif cls is v.MemoryAppended:
-                for agent, what in (_BY_OUTCOME[outcome] for outcome in batch.columns["outcome"]):
+                for outcome, kind in zip(batch.columns["outcome"], batch.columns["kind"], strict=True):
+                    agent, what = ("Curator", _CASES) if kind == CASE else _BY_OUTCOME[outcome]
                     left[agent][what] += 1
             elif cls is v.EpisodeClosed:
                 left["Explorer"]["episodes"] += sum(purpose == "explore" for purpose in batch.columns["purpose"])

@@ -78,7 +78,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         guidance=begun.guidance_model,
         teacher_sees=config.teacher_sees,
         state="served" if is_served(reader) else "finished" if state.progress.finished else "unfinished",
-        traffic=tuple(_traffic(state)),
+        traffic=tuple(_traffic(state, reader)),
         iterations_done=max(0, state.progress.closed + 1 - first),
         iterations=config.iterations,
         events=reader.head.seq,
@@ -159,17 +159,28 @@ def _quarantined(reader: LogReader) -> int:
     return len(held)
 
 
-def _traffic(state: State) -> Iterator[str]:
+def _traffic(state: State, reader: LogReader) -> Iterator[str]:
     traffic = state.traffic
     if traffic.processes:
-        by = ", ".join(f"{treatment} {count}" for treatment, count in sorted(traffic.treatments.items()))
+        late = _late(reader) if traffic.outcomes["bypassed"] else 0  # chosen, but not ready when the request was sent
+        treated = traffic.treatments - Counter({"memory": late}) + Counter({"bypassed": late})
+        by = ", ".join(f"{treatment} {count}" for treatment, count in sorted(treated.items()))
         times = "once" if traffic.processes == 1 else f"{traffic.processes} times"
-        bypassed = traffic.outcomes["bypassed"]
-        by += f"; {bypassed} of these got none in time" if bypassed else ""
         yield f"served {times}; inferences: {traffic.treatments.total()}{f' ({by})' if by else ''}"
         waiting = f"for `publish`: {len(traffic.proposals('', 'approved'))}, for `memory review`: "
         waiting += str(len(traffic.proposals("waiting")))
         yield f"feedback: {traffic.feedbacks.total()}; proposals that wait {waiting}"
+
+
+def _late(reader: LogReader) -> int:
+    """Return how many requests were sent without the memories that were chosen for them."""
+    chosen = {
+        event.inference
+        for _, event in reader.events({v.InferenceOpened: ("inference", "treatment")})
+        if isinstance(event, v.InferenceOpened) and event.treatment == "memory"
+    }
+    ends = (event for _, event in reader.events({v.InferenceClosed: ("inference", "outcome")}))
+    return sum(isinstance(e, v.InferenceClosed) and e.outcome == "bypassed" and e.inference in chosen for e in ends)
 
 
 def _frontier(reader: LogReader, state: State) -> Iterator[FrontierSkill]:

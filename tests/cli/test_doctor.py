@@ -120,7 +120,7 @@ def test_the_faults_of_several_rows_are_sentences_of_their_own(mage: Command, tm
     rows = [{"question": "a", "answer": ""}, {"question": "", "answer": "x"}]
     (tmp_path / "bad.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     told = mage("doctor", "bad.jsonl", "--no-calls")
-    assert "delete the row. The other faults are below.\n" in told.out and "line 2" not in told.out
+    assert "delete the row. All faults are below.\n" in told.out and "line 2" not in told.out
     assert "delete the row.\nbad.jsonl, line 2: question: is empty; fill it in or delete the row.\nNothing" in told.err
     assert "--no-calls" in told.err.partition("Next: ")[2]
 

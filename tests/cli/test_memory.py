@@ -37,9 +37,12 @@ def test_a_long_list_ends_with_how_many_more_there_are(mage: Command, runs_dir: 
     items = listed(mage)
     assert listed(mage, "--top", "2") == items[:2]
     assert json.loads(mage("memory", "list", "--top", "2", "--json").out)["more"] == len(items) - 2
-    told = f"2 of {len(items)} memories; --top {len(items)} lists all {len(items)}"
+    told = f"2 of {len(items)} memories; {len(items) - 2} more: --top {len(items)} lists all"
     assert told in " ".join(mage("memory", "list", "--top", "2").out.split())
-    assert "--top" not in mage("memory", "list").out
+    few = len(listed(mage, "--kind", "success_memory"))
+    told = f"1 of {len(items)} memories; {few - 1} more match: --top {few} lists all"
+    assert told in " ".join(mage("memory", "list", "--kind", "success_memory", "--top", "1").out.split())
+    assert "more: --top" not in mage("memory", "list").out
 
 
 @pytest.mark.slow

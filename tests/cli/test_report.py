@@ -23,7 +23,7 @@ def test_every_table_with_data_is_shown_and_the_others_are_named(mage: Command, 
     assert outcome.code == 0
     words, blank, rest = outcome.out.split("\n", 6)[1:5], *outcome.out.split("\n", 6)[5:]
     assert words[0].startswith("wordmath with analogist: ") and "after learning, on questions it never saw" in words[0]
-    assert words[1] == "Exams taken: 0 before and 1 after learning, in 1 runs."
+    assert words[1] == "Exams taken: 0 before and 1 after learning, in 1 run."
     assert words[2].startswith("Model calls without exams: ") and "mage-es explain" in words[3] and blank == ""
     assert rest.startswith("Main results")
     assert "Main results: baselines and the full system (main; paper: tab:reasoning)" in outcome.out

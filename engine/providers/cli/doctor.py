@@ -85,9 +85,9 @@ def doctor(
 
 
 def _short(detail: str) -> str:
-    """Return what fits into a table: if several rows have faults, the first one, and where the others are."""
+    """Return what fits into a table: if several rows have faults, the first one."""
     first, *more = detail.splitlines()
-    return f"{first} The other faults are below." if len(more) > 1 else detail
+    return f"{first} All faults are below." if len(more) > 1 else detail
 
 
 def _division(tasks: DataReport) -> list[TextTable]:

@@ -17,9 +17,7 @@ from mage_es.engine.run.anchors import unmeasured
 from mage_es.engine.run.directory import Run, age, is_run
 from mage_es.engine.run.frames import frames
 from mage_es.engine.run.inheriting import inheritance, last_inherited
-from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.world import baseline_of, first_event
-from mage_es.engine.seams.benchmark import Question
 from mage_es.events import vocabulary as v
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
@@ -119,10 +117,6 @@ class RecordedRun:
             .agg((100 * pl.col("value").mean()).alias("value"))
         )
         return means.sort("iteration")
-
-    @cached_property
-    def stored(self) -> tuple[list[Question], bool]:
-        return stored_questions(self.reader, "")
 
     @property
     def mastery(self) -> pl.DataFrame:

@@ -36,6 +36,7 @@ class Study:
     ) -> None:
         self.folder, self.runs, self.prices, self.data_dir, self.notes = folder, runs, prices, data_dir, problems
         self.placed, self._at = placements(runs), dict[Placement, dict[int, RecordedRun]]()
+        self._edited = dict[tuple[RecordedRun, RecordedRun], Set[str]]()
         for run in runs:
             seeds = self._at.setdefault(self.placed[run], {})
             if older := seeds.get(run.begun.seed):
@@ -123,41 +124,41 @@ class Study:
     ) -> Cell | None:
         """Return one placement minus another in points (`over`: its exam at the start or the end), see `difference`.
 
-        Exams of a seed that asked different questions are not compared, and a note names them. Nor is a question whose
-        call failed at the start.
+        Exams of a seed that asked different questions are not compared, and a note names them; one of an id that was
+        edited in between is different. Nor is a question whose call failed at the start.
         """
         ours, theirs = self.exams(one), self.exams(other, over)
         common, unequal = ours.keys() & theirs.keys(), list[int]()
         for seed in sorted(common):
             mine, rival = ours[seed].questions, theirs[seed].questions
             runs = [self.at(place)[seed] for place in (one, other)]
-            changed = _changed(*runs) & mine & rival
-            if mine == rival and not changed:
+            edited = self._unlike(*runs) & mine & rival
+            if mine == rival and not edited:
                 continue
             unequal.append(seed)
             names = [run.run.id for run in runs]
             which = f"{names[0]} and {names[1]}" if names[0] != names[1] else f"{names[0]} before and after"
-            why = f"{min(mine ^ rival)} is in one only" if mine != rival else f"{min(changed)} is another in each"
+            example = f"{min(edited)} was edited in between" if edited else f"{min(mine ^ rival)} is in one only"
             note = f"Not compared: the exams of {which} asked {len(mine)} and {len(rival)} questions"
-            note += f", {len((mine & rival) - changed)} of them the same ({why})."
+            note += f", {len((mine & rival) - edited)} of them the same ({example})."
             self.notes += [] if note in self.notes else [note]
         if unequal and len(unequal) == len(common):
             return None
         sides = (self.scores(one, measure), self.scores(other, measure, over, is_answered=over == "start"))
         return difference(*(side.filter(~pl.col("seed").is_in(unequal)) for side in sides))
 
+    def _unlike(self, one: RecordedRun, other: RecordedRun) -> Set[str]:
+        if one.begun.data_sha256 == other.begun.data_sha256 and one.parent is other.parent is None:
+            return frozenset()  # the same files, which need not be read
+        if (one, other) not in self._edited:
+            self._edited[one, other] = unlike(one.reader, other.reader) if one is not other else frozenset()
+        return self._edited[one, other]
+
     def over_start(self, place: Placement, measure: Measure = "accuracy") -> Cell | None:
         return self.gain(place, place, measure, over="start")
 
     def over_strongest(self, place: Placement) -> Cell | None:
         return self.gain(place, self.strongest(map(place.baseline, self.baselines([place]))))
-
-
-def _changed(one: RecordedRun, other: RecordedRun) -> Set[str]:
-    """Return the ids that mean another question in each of two runs, as when rows of a file changed in between."""
-    if one is other or (one.begun.data_sha256 == other.begun.data_sha256 and one.parent is other.parent is None):
-        return frozenset()
-    return unlike(one.stored, other.stored)
 
 
 def _missing(run: RecordedRun) -> Iterator[str]:

@@ -18,7 +18,8 @@ def in_words(study: Study) -> list[str]:
     """Return one line on the runs, one on each full system if there is room, and three on exams, cost and words."""
     learning, baselines = study.learning, len(study.counted) - len(study.learning)
     exams = sum(len(run.exams) for run in learning)
-    head = f"{len(learning)} runs that learned, {baselines} baselines and {exams} exams in {study.folder}."
+    several = "run" if len(learning) == 1 else "runs"
+    head = f"{study.folder}: {len(learning)} {several} that learned, with exams: {exams}; baselines: {baselines}."
     results = [_result(study, place) for place in study.full()]
     room = MOST - 3
     if len(results) > room:
@@ -34,7 +35,7 @@ def in_words(study: Study) -> list[str]:
     return [
         head,
         *results,
-        f"Exams taken: {before} before and {after} after learning, in {len(learning)} runs.",
+        f"Exams taken: {before} before and {after} after learning, in {len(learning)} {several}.",
         f"Model calls without exams: {', '.join(used) or 'none'}.",
         "Right or wrong is counted on held-out questions; `mage-es explain WORD` explains any word below.",
     ]

@@ -105,12 +105,13 @@ def list_all(
         items.sort(key=order)
     count, more = len(items), len(items[top:])
     items = items[:top]
+    beside = f"; {more} more{' match' if count < len(found.items) else ''}: --top {count} lists all"
     worth = {item.memory_id: worth[item.memory_id] for item in items if item.memory_id in worth}
     document = {"run_id": found.run_id, "marker": found.marker, "items": items, "more": more}
     out.report(
         document if sort == "age" else {**document, "worth": worth},
         _listing(f"Run {found.run_id} at {found.marker}", items, None if sort == "age" else worth),
-        f"{len(items)} of {len(found.items)} memories" + (f"; --top {count} lists all {count}" if more else ""),
+        f"{len(items)} of {counted(len(found.items), 'memory')}" + (beside if more else ""),
     )
     ahead: tuple[str, ...] = ("memory", "list", found.run_id) if found.items else ("runs", "show", found.run_id)
     if items:

@@ -1,6 +1,7 @@
 """Heads of a run are signed at its turns, what they prove goes into a receipt, and a bare interpreter checks that."""
 
 import json
+import re
 import shutil
 import site
 import subprocess
@@ -222,6 +223,14 @@ def test_a_receipt_of_an_exam_and_of_a_question_that_was_learned_from(run: Run, 
 def test_what_has_no_receipt_is_refused_with_the_reason(run: Run, evolved_once: Run, key: Signer) -> None:
     with pytest.raises(UsageError, match="is neither a question that small asked nor an exam"):
         receipt(run, "nothing")
+    with pytest.raises(UsageError, match=r"small has no complete exam 2\. Complete exams: 1\."):
+        receipt(run, "nothing", exam=2)
+    asked = {event.question_id for event in LogReader(run.exam("0001-latest").log_path).of(v.QuestionPlanned)}
+    learned = next(event for event in LogReader(run.log_path).of(v.AnswerJudged) if event.question_id not in asked)
+    with pytest.raises(UsageError, match="exam 1 asked") as told:
+        receipt(run, learned.question_id, exam=1)
+    named = set(re.findall(r"wordmath-\S+-\d+", str(told.value).partition("an exam.")[2]))
+    assert named and named <= asked, "another exam, or the run, asked others"
     learned = next(iter(LogReader(evolved_once.log_path).of(v.AnswerJudged)))
     with pytest.raises(UsageError, match="No signed head covers event"):
         receipt(evolved_once, learned.question_id)

@@ -28,6 +28,7 @@ from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.serving.rules.feedback import Feedback
 from mage_es.engine.serving.serve import far_words
 from mage_es.engine.upkeep.memory import curate
+from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.viewing.cli.show import inference_table, put_in
 from mage_es.engine.viewing.show import show_inference
 from mage_es.events import vocabulary as v
@@ -524,4 +525,5 @@ def test_a_request_that_went_on_before_its_note_was_ready_has_none_later(serve: 
     live.close_inference(closed(late.opened.inference, "bypassed"))
     assert 0 not in live.prepare(said(QUESTION, OTHER), "chat", session="s").notes
     live.close()
+    assert any("inferences: 1 (bypassed 1)" in line for line in summarise(live.run).traffic)
     assert 0 not in serve(run=live.run).prepare(said(QUESTION, OTHER), "chat", session="s").notes

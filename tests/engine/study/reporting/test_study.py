@@ -1,5 +1,6 @@
 """Runs of a folder: which count, which exam is the one, what is missing."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def test_the_exam_of_a_run_is_the_first_at_its_end_without_a_control_however_oft
     study = bench.study()
     assert study.reached(HERE) == Cell(mean=75.0, sd=None, n=1)
     assert "one took 2 exams at its end (4, 4 questions): 0002-latest counts." in study.notes
-    assert "Exams taken: 1 before and 2 after learning, in 1 runs." in in_words(study)
+    assert "Exams taken: 1 before and 2 after learning, in 1 run." in in_words(study)
 
 
 def test_the_first_exam_of_all_held_out_questions_counts_before_smaller_ones(bench: Any) -> None:
@@ -68,22 +69,26 @@ def test_exams_that_asked_other_questions_are_not_compared_and_named(bench: Any)
     assert study.notes == [note]
 
 
-def test_exams_of_a_file_whose_rows_changed_in_between_are_not_compared(bench: Any, tmp_path: Path) -> None:
-    file = tmp_path / "mine.csv"
-    own = {"benchmark": f"tasks/{file}?scorer=exact", "data": tmp_path}
-    file.write_text("id,question,answer\nq0,Where to?,north\nq1,Where from?,east\n")
-    bench.run("one", after="11", **own)
-    bench.baseline("cot", "cot_direct", "10", **own)
-    [place] = bench.study().full()
-    assert bench.study().gain(place, place.baseline("cot_direct")).mean == 50.0
-
-    file.write_text("id,question,answer\nq0,Where to?,north\nq1,Where from?,west\n")
-    bench.baseline("later", "cot_direct", "10", **own)
+@pytest.mark.parametrize("edit", [{"question": "How many are 1 of 2?"}, {"answer": "7"}], ids=("text", "answer"))
+def test_exams_with_a_question_that_was_edited_in_between_are_not_compared(
+    bench: Any, tmp_path: Path, edit: dict[str, str]
+) -> None:
+    tasks = [{"id": f"q{n}", "question": f"What is {n} of {n * n}?", "answer": f"{n}"} for n in range(9)]
+    file, settings = tmp_path / "mine.json", {"data": tmp_path}
+    settings["benchmark"] = f"tasks/{file}"
+    file.write_text(json.dumps(tasks))
+    bench.run("one", after="0111", **settings)
+    bench.baseline("same", "zero_shot", "0101", execution="", **settings)
+    there, here = bench.study().places
+    assert bench.study().gain(here, there).mean == 25.0
+    file.write_text(json.dumps([tasks[0], tasks[1] | edit, *tasks[2:]]))
+    bench.baseline("then", "zero_shot", "0001", execution="", **settings)
     study = bench.study()
-    assert study.gain(place, place.baseline("cot_direct")) is None
-    assert (
-        "Not compared: the exams of one and later asked 2 and 2 questions, 1 of them the same (q1 is another in each)."
-    ) in study.notes
+    assert study.gain(here, there) is None
+    assert study.notes[-1] == (
+        "Not compared: the exams of one and then asked 4 and 4 questions, 3 of them the same "
+        "(q1 was edited in between)."
+    )
 
 
 def test_of_two_runs_of_one_place_and_seed_the_newer_counts_and_the_other_is_named(bench: Any) -> None:

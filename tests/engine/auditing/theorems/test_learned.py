@@ -188,7 +188,10 @@ def test_an_explorer_writes_nothing_where_there_are_no_episodes(evolved_once: Ru
         ordinal=0,
     )
     mark = PhaseCompleted(iteration=0, phase="explore")
-    check = checked(evolved_once, tmp_path, after(AnswerJudged, recipe, mark, which=lambda event: event.iteration == 0))
+    shutil.copytree(evolved_once.log_path, tmp_path / "log")
+    with Log.open(tmp_path / "log", clock=clock) as log:
+        log.append([Draft(event=event, iteration=0, phase="explore") for event in (recipe, mark)])
+    check = learned_in(tmp_path / "log")
     assert not check.ok and "action_recipe.harvested belongs to no phase" in check.detail and check.seq
 
 

@@ -33,13 +33,13 @@ def curate(state: State, command: Curate) -> list[Draft]:
             f"The run was stopped in the middle of iteration {k}: {under_way} of its episodes are under way and "
             f"need the graph as it is. Finish that iteration first: `mage-es resume RUN --max-iterations {k + 1}`."
         )
-    if not command.by.strip():
-        raise UsageError(f"The decision on {command.memory_id} has no name: give the name of who decides.")
     status = status_of(state, command.memory_id)
     if status is None:
         raise UsageError(f"The run has no memory {command.memory_id}; `mage-es memory list` lists them all.")
     if refusal := _refusal(command.action, command.memory_id, status):
         raise UsageError(refusal)
+    if not command.by.strip():
+        raise UsageError(f"The decision on {command.memory_id} has no name: give the name of who decides.")
     about = {"memory_id": command.memory_id, "reason": command.reason, "by": command.by}
     event: Event
     match command.action:

@@ -10,6 +10,7 @@ from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models, require_models
 from mage_es.engine.run.budget import limits_of
 from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event, reopen_world, state_of
 from mage_es.engine.seams.benchmark import Benchmark
@@ -62,7 +63,7 @@ def reopened(
         state = state_of(run, reader)
         session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
         # The state does not hold sequence numbers of plans, and what is recorded next names them as its cause.
-        session.remember_plans(reader.records({IterationPlanned, QuestionPlanned}))
+        session.remember_plans(reader.records({IterationPlanned, QuestionPlanned}, since=last_inherited(reader) + 1))
         if not state.progress.finished:
             keep_budget(session, recorded)
         run.forget_beginning()

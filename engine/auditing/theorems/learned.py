@@ -94,7 +94,7 @@ def check_learned(reader: LogReader, given: CheckBasis, draw: Draw) -> Check:
     world, decided = given.world._replace(setting=setting._replace(salt=salt)), 0
     try:
         served = verb("deciding_served")(world, reader) if setting.is_served else None
-        at = _Recorded(world, served, is_release=given.is_release)
+        at = _Recorded(world, served, inherited, is_release=given.is_release)
     except PrerequisiteError as missing:
         return _unchecked(str(missing))
     for _, commit in groupby(reader.records(), key=lambda record: record.commit):
@@ -155,12 +155,14 @@ class _Recorded:
         self,
         world: World,
         served: Callable[[State, Sequence[v.Record]], list[Command]] | None,
+        inherited: int,
         *,
         is_release: bool,
     ) -> None:
         self.world, self.served, self.state = world, served, State()
         self.player = player_of(world.setting.config.guidance, "guidance") if is_release else None
         self.last_plan: v.IterationPlanned | None = None
+        self._inherited = inherited
 
     async def guide(self, call: TypedCall, reply: type[Reply], /) -> tuple[Reply | None, str]:
         async def make(call: Call, move: Ask) -> None:
@@ -178,7 +180,7 @@ class _Recorded:
     def apply(self, record: v.Record) -> None:
         self.state.apply(record.event)
         self.state.seq = record.seq
-        if isinstance(record.event, v.IterationPlanned):
+        if isinstance(record.event, v.IterationPlanned) and record.seq > self._inherited:
             self.last_plan = record.event
 
 

@@ -3,8 +3,10 @@
 `python -m tests.bench.strangers FOLDER [SEED]` writes `account_no.jsonl` (each of twenty accounts has a desk),
 `note_json.jsonl` (a carrier's code and a quantity, as JSON), `fee.jsonl` (a plan's base and so much per item),
 `catalogue.jsonl` and `wide_catalogue.jsonl` (30 and 60 codes of two parts, of a material and a product) and
-`shipping.jsonl` (a mark of zone and weight, as Z4H), `ledger.jsonl` (24 account numbers by what was bought) and
-`tariff.jsonl` (fifteen prices by zone and weight).
+`shipping.jsonl` (a mark of zone and weight, as Z4H), `ledger.jsonl` (24 account numbers by what was bought),
+`tariff.jsonl` (fifteen prices by zone and weight), `diagnosis.jsonl` (24 codes by complaint and duration),
+`article.jsonl` (72 article codes by product, colour and size), `departure.jsonl` (one of three dates in a text) and
+`reference.jsonl` (two numbers of a text and an initial, as 609/22z).
 """
 
 import json
@@ -105,6 +107,65 @@ def tariff(r: Random) -> _Draw:
         yield text, f"{prices[3 * bracket + zones[city]] / 10:.2f}"
 
 
+def diagnosis(r: Random) -> _Draw:
+    complaints = {
+        "J": ("dry cough", "wheezing", "sore throat"),
+        "M": ("stiff knee", "back pain", "swollen wrist"),
+        "K": ("heartburn", "stomach cramps", "nausea after meals"),
+        "L": ("itchy rash", "dry skin", "blisters"),
+    }
+    numbers = dict(zip((each for own in complaints.values() for each in own), r.sample(range(10, 99), 12), strict=True))
+    since = (
+        ("for months", "since last year", "on and off for years"),
+        ("since yesterday", "for two days", "overnight"),
+    )
+    while True:
+        chapter, is_acute = r.choice([*complaints]), r.random() < 0.5
+        complaint, time, age = r.choice(complaints[chapter]), r.choice(since[is_acute]), r.randint(18, 90)
+        asks = (
+            f"Patient, {age}, reports {complaint} {time}. No fever.",
+            f"{complaint.capitalize()} {time}, {r.choice(('non-smoker', 'smoker', 'takes no medication'))}, age {age}.",
+            f"{r.choice(NAMES.split())} came in with {complaint}, {time}.",
+        )
+        yield r.choice(asks), f"{chapter}{numbers[complaint]}.{1 if is_acute else 9}"
+
+
+def article(r: Random) -> _Draw:
+    products = {"mug": "MG", "lamp": "LP", "chair": "CH", "towel": "TW", "clock": "CL", "basket": "BK"}
+    colours = dict(zip(("blue", "red", "green", "white"), r.sample("KXQZJV", 4), strict=True))
+    sizes = dict(zip(("small", "medium", "large"), r.sample(range(1, 9), 3), strict=True))
+    while True:
+        product, colour, size = r.choice([*products]), r.choice([*colours]), r.choice([*sizes])
+        asks = (
+            f"{size} {colour} {product}, {r.randint(1, 9)} pieces",
+            f"{r.choice(NAMES.split())} orders a {colour} {product} in {size}",
+            f"{product} ({colour}, {size}) for {r.choice(NAMES.split())}",
+        )
+        yield r.choice(asks), f"{products[product]}-{colours[colour]}{sizes[size]}"
+
+
+def departure(r: Random) -> _Draw:
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    while True:
+        ordered, billed, left = (f"{r.randint(1, 28)} {r.choice(months)}" for _ in range(3))
+        who = r.choice(NAMES.split())
+        asks = (
+            f"Order placed {ordered}, invoice sent {billed}, goods left the depot {left}, carrier {who}.",
+            f"Invoice sent {billed}. Order placed {ordered} by {who}; goods left the depot {left}.",
+            f"Goods left the depot {left}; order placed {ordered}; invoice sent {billed}; {r.randint(1, 9)} boxes.",
+        )
+        yield r.choice(asks), left
+
+
+def reference(r: Random) -> _Draw:
+    yards = ("north", "south", "harbour", "zenith", "quarry", "mill")
+    begins = ("Please log", "Driver reports", "New ticket for", "Customer quotes", "We received", "Could you find")
+    while True:
+        consignment, crate, yard = r.randint(100, 999), r.randint(10, 99), r.choice(yards)
+        of_which = f"consignment {consignment} of 20{r.randint(19, 26)}, crate {crate}, from the {yard} yard"
+        yield f"{r.choice(begins)} {of_which}.", f"{consignment}/{crate}{yard[0]}"
+
+
 SETS: Mapping[str, Callable[[Random], _Draw]] = {
     "account_no": account_no,
     "note_json": note_json,
@@ -114,6 +175,10 @@ SETS: Mapping[str, Callable[[Random], _Draw]] = {
     "shipping": shipping,
     "ledger": ledger,
     "tariff": tariff,
+    "diagnosis": diagnosis,
+    "article": article,
+    "departure": departure,
+    "reference": reference,
 }
 
 

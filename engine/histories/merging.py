@@ -38,11 +38,11 @@ from mage_es.engine.histories.rules.merging import (
 from mage_es.engine.rules.leaks import Guarded, hashes_of, id_of, texts_of
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.splits import Splits
-from mage_es.engine.run.inheriting import Parent, added, asked_in, past_of
+from mage_es.engine.run.inheriting import Parent, added, asked_in, past_of, require_gold
 from mage_es.engine.run.questions import grown, stored_questions, with_column_roles
 from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.events import vocabulary as v
-from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import named
 from mage_es.projections.fold import State
@@ -111,11 +111,7 @@ def require_mergeable(one: Parent, other: Parent) -> None:
             "ask questions and read answers in the same way."
         )
     for parent in (one, other):
-        _, has_gold = parent.stored
-        if not has_gold:
-            raise PrerequisiteError(
-                f"This copy of {parent.event.parent} has no gold answers: restore a backup that has them."
-            )
+        require_gold(parent.event.parent, has_gold=parent.stored[1])
 
 
 def _differences(one: Parent, other: Parent) -> Iterator[str]:

@@ -25,15 +25,8 @@ from mage_es.engine.run.asking_price import AskingPrice, Like, price_again
 from mage_es.engine.run.budget import UNLIMITED, Limits, limits_of
 from mage_es.engine.run.directory import Beginning, Run, as_run, list_runs
 from mage_es.engine.run.exams import exam_records, is_own, learner_of, ledger_of
-from mage_es.engine.run.inheriting import (
-    inheritance,
-    last_inherited,
-    learning_of,
-    require_closed,
-    require_no_subjects,
-)
+from mage_es.engine.run.inheriting import inheritance, last_inherited, learning_of, require_continuable
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.run.world import first_event
 from mage_es.engine.seams.benchmark import Benchmark
@@ -203,8 +196,7 @@ def _folder(run: Run, runs_dir: Path | str | None) -> Path:
 
 def _learned_run(run: Run, reader: LogReader, execution: str) -> v.RunStarted:
     started = first_event(reader)
-    require_closed(run.id, reader)
-    require_no_subjects(run.id, stored_questions(reader, "")[0])
+    require_continuable(run.id, reader)
     if started.execution_model == execution:
         raise UsageError(
             f"{execution} is the model that {run.id} learned with: name another with --execution, or continue with "

@@ -158,10 +158,7 @@ class Parent(NamedTuple):
         known, has_gold = self.stored
         if config.benchmark != begun:
             known = [msgspec.structs.replace(question, benchmark=config.benchmark) for question in known]
-        if not has_gold:
-            raise PrerequisiteError(
-                f"This copy of {self.event.parent} has no gold answers: restore a backup that has them."
-            )
+        require_gold(self.event.parent, has_gold=has_gold)
         # A user's own tasks may have moved, and what the parent stored of them is enough.
         if not given and reopen and begun == config.benchmark and not _is_there(config.benchmark):
             taken = {column.role: column.name for column in self.started.columns}
@@ -204,6 +201,20 @@ def require_no_subjects(run_id: str, questions: Iterable[Question]) -> None:
             f"{run_id} has tasks with a subject, which can be erased there; a run that continues it would keep what "
             f"was learned from them. Start a run with all the tasks instead."
         )
+
+
+def require_gold(run_id: str, *, has_gold: bool) -> None:
+    """Raise `PrerequisiteError` for a copy of a run without its right answers."""
+    if not has_gold:
+        raise PrerequisiteError(f"This copy of {run_id} has no gold answers: restore a backup that has them.")
+
+
+def require_continuable(run_id: str, reader: LogReader) -> None:
+    """Raise `UsageError` or `PrerequisiteError` for a run that no other can continue, before any price is told."""
+    require_closed(run_id, reader)
+    questions, has_gold = stored_questions(reader, "")
+    require_no_subjects(run_id, questions)
+    require_gold(run_id, has_gold=has_gold)
 
 
 def read_parent(

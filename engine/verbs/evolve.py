@@ -19,10 +19,9 @@ from mage_es.engine.run.asking_price import AskingPrice, price_on
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.exam_plan import registered_in
-from mage_es.engine.run.inheriting import learning_of, read_parent, require_closed, require_no_subjects
+from mage_es.engine.run.inheriting import learning_of, read_parent, require_continuable
 from mage_es.engine.run.notices import columns_told, continuation, cutoffs, left_out, lone_types
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.questions import stored_questions
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.telemetry import followed_by
 from mage_es.engine.run.world import World, first_event, open_world
@@ -101,8 +100,7 @@ def evolve_price(
     run = as_run(from_run)
     reader = LogReader(run.log_path)
     first_event(reader)
-    require_closed(run.id, reader)
-    require_no_subjects(run.id, stored_questions(reader, "")[0])
+    require_continuable(run.id, reader)
     reader.resolve(at)
     return price_on(learning_of(reader), config, prices or Prices())  # publishing asks anchors only
 

@@ -301,11 +301,17 @@ def test_without_more_tasks_it_goes_on_with_those_that_the_parent_stored(apples:
     assert sides(Run("on", tmp_path / "on")) == sides(apples)
 
 
-def test_a_copy_without_gold_answers_cannot_be_gone_on_from(apples: Run, tmp_path: Path) -> None:
+def test_a_copy_without_gold_answers_is_not_gone_on_from_and_has_no_price(apples: Run, tmp_path: Path) -> None:
     copy = Run("copy", shutil.copytree(apples.path, tmp_path / "copy"))
     shutil.rmtree(copy.log_path / "golds")
-    with pytest.raises(PrerequisiteError, match="has no gold answers"):
-        evolve(OWN, tasks=rows(40, 50), from_run=copy, runs_dir=tmp_path / "runs")
+    verbs: tuple[Callable[[], object], ...] = (
+        lambda: evolve(OWN, tasks=rows(40, 50), from_run=copy, runs_dir=tmp_path / "runs"),
+        lambda: evolve_price(OWN, from_run=copy),
+        lambda: upgrade_price(copy, execution="builtin/copier"),
+    )
+    for verb in verbs:
+        with pytest.raises(PrerequisiteError, match="This copy of copy has no gold answers"):
+            verb()
 
 
 def test_a_run_whose_subjects_can_be_erased_is_not_gone_on_from_and_has_no_price(tmp_path: Path) -> None:

@@ -61,6 +61,10 @@ def test_every_cell_is_run_and_examined_is_in_the_report_and_found_done_the_next
     (row,) = main["rows"]
     names = main["columns"]
     assert [row[names.index(name)]["n"] for name in ("knn", "full")] == [1, 1]
+    Path("sums.jsonl").write_text("\n".join(map(json.dumps, rows[1:])))
+    changed = mage("matrix", file, "--json")
+    assert changed.code == 1
+    assert all("tasks/sums.jsonl has changed since" in outcome["problem"] for outcome in json.loads(changed.out))
 
 
 def test_what_stopped_is_resumed_what_fails_is_named_and_the_rest_is_done(

@@ -64,7 +64,9 @@ def matrix(
     found = read_matrix(file)
     seeds = ",".join(map(str, found.seeds))
     registering = ("--register", "--register-seeds", seeds) if register else ()
-    wanted = [(cell, _job(cell, found.exams, settings, registering)) for cell in cells(found)]
+    tasks = {benchmark: _tasks_sha256(benchmark) for benchmark in found.benchmarks}
+    jobs_ = ((cell, _job(cell, found.exams, settings, registering)) for cell in cells(found))
+    wanted = [(cell, job._replace(data_sha256=tasks[cell.benchmark])) for cell, job in jobs_]
     if not wanted:
         raise UsageError(f"{file} excludes every cell: there is nothing to run.")
     _require_fits([cell for cell, _ in wanted], settings)
@@ -113,6 +115,14 @@ def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings, registeri
         return Job(cell.name, words, exams, "", places)
     begin = ("evolve", cell.benchmark, "--run-id", cell.name, *registering, *_words(learning))
     return Job(cell.name, begin, exams, canonical(with_own_models(config)), places)
+
+
+def _tasks_sha256(benchmark: str) -> str:
+    """Return the hash of the user's own tasks, "" for another benchmark."""
+    from mage_es.engine.benchmarks.registry import open_benchmark
+    from mage_es.engine.benchmarks.tasks import names_tasks
+
+    return open_benchmark(benchmark, seed=0).data_sha256 if names_tasks(benchmark) else ""
 
 
 def _words(values: Mapping[str, object]) -> Iterator[str]:

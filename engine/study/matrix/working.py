@@ -3,7 +3,7 @@
 Rules
     - What is left to do is read from the cell's folder every time, so any process can leave or resume a cell at any
       point. A finished cell costs nothing.
-    - A run whose configuration differs from the cell's is left alone, and the cell fails.
+    - A run whose configuration or tasks differ from the cell's is left alone, and the cell fails.
     - A step is a command in its own process group: Ctrl-C reaches it only through this module, once to finish the calls
       in flight, a second time to stop at once.
     - Work on a cell needs its lock, which is released when the process that holds it ends; so several processes, or
@@ -58,7 +58,8 @@ class Job(NamedTuple):
     """The work on a cell: the command that starts its run, its exams, and its configuration.
 
     `config` is canonical JSON, "" for a baseline, which is its own exam. `places` are options of every command, such
-    as the folder of the data sets.
+    as the folder of the data sets. `data_sha256` is that of the user's own tasks as they are now, "" for other
+    benchmarks, whose files are pinned.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Job(NamedTuple):
     exams: tuple[str, ...]
     config: str
     places: tuple[str, ...] = ()
+    data_sha256: str = ""
 
 
 class CellOutcome(NamedTuple):
@@ -97,7 +99,7 @@ def state_of(job: Job, runs_dir: Path) -> CellState:
     """Return the progress of a cell.
 
     Raises:
-        UsageError: Its run was started with another configuration.
+        UsageError: Its run was started with another configuration, or its file of tasks has changed since.
         LogDamaged: It cannot be read.
     """
     words = next_words(job, runs_dir)
@@ -117,6 +119,11 @@ def next_words(job: Job, runs_dir: Path) -> tuple[str, ...]:
     if changes:
         listed = "; ".join(f"{name} was {before!r}, now {after!r}" for name, before, after in changes)
         raise UsageError(f"{run.path} was started with another configuration: {listed}. Rename the run or the variant.")
+    if job.data_sha256 not in ("", begun.data_sha256):
+        raise UsageError(
+            f"{run.path} was started with other tasks: {begun.benchmark.partition('?')[0]} has changed since, and no "
+            "report would compare the two. Restore the file, or move the runs of this matrix elsewhere."
+        )
     if not reader.last(RunFinished if job.config else ExamClosed):
         return ("resume", job.name)
     sat = _sat(run, reader)

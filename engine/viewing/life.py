@@ -286,6 +286,7 @@ _MARKS: Mapping[type[Event], tuple[str, Callable[[Any], str]]] = {
     v.ExamOpened: ("exam", lambda e: f"{e.exam} begins"),
     v.ExamClosed: ("exam", lambda e: f"{e.exam or 'exam'}: {e.correct} of {e.total} right"),
     v.ExamRejudged: ("exam", lambda e: f"{e.exam}, scored again: {e.correct} of {e.total} right"),
+    v.ReaskingBegun: ("asked again", lambda e: f"{e.verb} begins"),
     v.QuestionsReasked: ("asked again", _asked_again),
     v.KeyDestroyed: ("erased", lambda e: f"subject {e.subject_id} by {e.by}: {e.reason}"),
     v.RunResumed: ("resumed", lambda e: f"resumption {e.attempt}, by release {e.package_version}"),

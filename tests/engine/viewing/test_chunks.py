@@ -208,7 +208,8 @@ def test_a_memory_shows_what_its_questions_answered_when_they_were_asked_again_w
     memories, texts = (table(Viewed(run), name) for name in ("memories", "texts"))
     again = {memory["id"]: text["again"] for memory, text in zip(memories, texts, strict=True)}
     assert row.paired and again[row.name] == msgspec.structs.asdict(row.paired)
-    mark = index_of(Viewed(run))["marks"][-1]
+    *_, begun, mark = index_of(Viewed(run))["marks"]
+    assert (begun["kind"], begun["text"]) == ("asked again", "effect begins")
     found = f"{row.name[:12]} {row.paired.won} won, {row.paired.lost} lost of {row.paired.pairs}"
     assert mark["kind"] == "asked again" and mark["text"].startswith("effect, ") and mark["text"].endswith(found)
     whole = run.reasked.log_path / "HEAD"

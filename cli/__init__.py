@@ -96,15 +96,15 @@ def _tell(error: Exception, *, as_json: bool) -> None:
     from mage_es.cli.output import in_json, message
 
     notes: list[str] = getattr(error, "__notes__", [])
-    told = message("\n".join((_message(error), *notes)))
+    text = message("\n".join((_message(error), *notes)))
     usage = ""
     if context := getattr(error, "ctx", None):  # a usage error
         usage = f"\n{context.get_usage()}\nTry '{context.command_path} -h' for help."
-    is_help = told.startswith("Usage:")  # a group without its command
-    print(told if is_help else f"mage-es: {told}{usage}", file=sys.stderr)
+    is_help = text.startswith("Usage:")  # a group without its command
+    print(text if is_help else f"mage-es: {text}{usage}", file=sys.stderr)
     if as_json:
         sys.stderr.flush()
-        print(in_json({"error": told, "exit_code": _exit_code(error)}))
+        print(in_json({"error": text, "exit_code": _exit_code(error)}))
 
 
 def _message(error: Exception) -> str:

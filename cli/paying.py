@@ -82,11 +82,13 @@ def agrees(settings: Settings, *, yes: bool) -> bool:
     return yes or bool(settings.limits.max_usd or settings.limits.max_calls) or agreed("Go on? [y/N] ")
 
 
-def pay(price: AskingPrice, told: str, out: Output, settings: Settings, *, yes: bool, tier: str = "execution") -> None:
-    """Print a price as it is `told`. Raises what `require_price` raises, and `require_agreement` if anything is to be
+def pay(
+    price: AskingPrice, summary: str, out: Output, settings: Settings, *, yes: bool, tier: str = "execution"
+) -> None:
+    """Print the `summary` of a price. Raises what `require_price` raises, and `require_agreement` if anything is to be
     asked."""
     require_price(settings, price, tier)
-    out.say(told)
+    out.say(summary)
     if price.questions:
         require_agreement(settings, price, yes=yes)
 

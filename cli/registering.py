@@ -49,7 +49,7 @@ def registration(
         return None
     try:
         numbers = tuple(int(each) for each in seeds.split(",")) if seeds else (seed,)
-        told = {"type": "run.registered", "metric": metric, "questions": questions, "exams": exams, "seeds": numbers}
-        return msgspec.convert(told, RunRegistered)
+        fields = {"type": "run.registered", "metric": metric, "questions": questions, "exams": exams, "seeds": numbers}
+        return msgspec.convert(fields, RunRegistered)
     except ValueError as error:  # msgspec's error is one too
         raise UsageError(f"This cannot be registered: {error}. See --help for what can.") from error

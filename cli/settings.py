@@ -107,7 +107,7 @@ class Settings:
 
     def __init__(self, entries: Mapping[str, ResolvedSetting], found: Mapping[str, Run] | None = None) -> None:
         self.entries = entries
-        self._found = dict(found or {})
+        self._runs = dict(found or {})
         values = {name: entry.value for name, entry in entries.items()}
         self.preset: Preset = msgspec.convert(values["preset"], Preset)
         self.seed = msgspec.convert(values["seed"], int)
@@ -133,7 +133,7 @@ class Settings:
             for name, limit in msgspec.structs.asdict(recorded).items()
             if limit and self.entries[name].origin != "flag" and not 0 < float(str(self.entries[name].value)) < limit
         }
-        return Settings({**self.entries, **_of(kept, "the run")}, self._found)
+        return Settings({**self.entries, **_of(kept, "the run")}, self._runs)
 
     def begun(self, name: str) -> Config:
         """Return the configuration that a run started with."""
@@ -150,7 +150,7 @@ class Settings:
             for name in Config.__struct_fields__
             if self.entries[name].origin == "default" or self.entries[name].origin.startswith("benchmark ")
         }
-        return Settings({**self.entries, **_of(kept, "the run")}, self._found)
+        return Settings({**self.entries, **_of(kept, "the run")}, self._runs)
 
     def prices(self) -> Prices:
         """Return what models cost; the user's own file comes first. Raises `UsageError` for a file that is not
@@ -164,8 +164,8 @@ class Settings:
         Raises `UsageError`."""
         from mage_es.engine.run.directory import find_run
 
-        run = self._found.get(name or "") or find_run(self.runs_dir, name)
-        self._found[run.id] = run
+        run = self._runs.get(name or "") or find_run(self.runs_dir, name)
+        self._runs[run.id] = run
         return run
 
     @property
@@ -227,7 +227,7 @@ class Settings:
         """Return a command line that repeats the named settings, if they came from flags, and the folder of a run that
         was named by its path."""
         given = {name: self.entries[name].value for name in names if self.entries[name].origin == "flag"}
-        for run in filter(None, (self._found.get(word.partition("@")[0]) for word in words)):
+        for run in filter(None, (self._runs.get(word.partition("@")[0]) for word in words)):
             if run.path.parent.resolve() != self.runs_dir.resolve():
                 given["runs_dir"] = run.path.parent
         options = [word for name, value in given.items() for word in as_option(name, value)]

@@ -241,8 +241,8 @@ async def evaluate(session: Session, k: int) -> None:
         return
     await session.ask(k, "evaluate", to_evaluate(session), frozen=session.world.setting.reproves(k))
     session.do(CompletePhase(k, "evaluate"))
-    if k == session.world.setting.first and (told := all_wrong(session.world, session.state)):
-        session.announce(told)
+    if k == session.world.setting.first and (note := all_wrong(session.world, session.state)):
+        session.announce(note)
 
 
 def to_evaluate(at: Guided) -> dict[str, Purpose]:

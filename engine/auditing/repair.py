@@ -38,8 +38,8 @@ def repair(run: Run, *, confirmed: bool) -> RepairReport:
         shutil.copytree(run.path, copy.path, ignore=shutil.ignore_patterns(*_NO_RECORD), copy_function=_copied)
         found = _repaired(copy)
         left, mends = (
-            tuple(problem.replace(str(copy.path), str(run.path)) for problem in told)
-            for told in (found.left, found.mends)
+            tuple(problem.replace(str(copy.path), str(run.path)) for problem in problems)
+            for problems in (found.left, found.mends)
         )
         return msgspec.structs.replace(plan, left=left, mends=mends, exams=found.exams, closed=found.closed)
 

@@ -105,8 +105,8 @@ def by_rows(question: Question, reply: str) -> Verdict:
     query = block_or_answer(reply)
     problems = []
     for right in right_answers(question):
-        told = json.dumps({"schema": question.meta.get("schema", ""), "right": right})
-        outcome = _database().run(query, told, language="sql")
+        payload = json.dumps({"schema": question.meta.get("schema", ""), "right": right})
+        outcome = _database().run(query, payload, language="sql")
         if outcome.result == "same":
             return Verdict(answer=query, score=1.0, strict=bool(last_block(reply)))
         problems.append(outcome.problem)

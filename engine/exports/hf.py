@@ -257,7 +257,7 @@ class _Asking(NamedTuple):
 
     def messages(self, state: State) -> list[dict[str, Any]]:
         """Return what was said, message by message, as lines of a trace; nothing if a request is not on record."""
-        lines, heard = list[dict[str, Any]](), list[dict[str, str]]()
+        lines, history = list[dict[str, Any]](), list[dict[str, str]]()
         for fact in self.facts:
             at, event = fact.ts_us // 1000, fact.event
             match event:
@@ -267,9 +267,9 @@ class _Asking(NamedTuple):
                         return []
                     sent = chat_of(request, joined=False)
                     # A call that continues a conversation repeats it.
-                    lines += sent[len(heard) :] if sent[: len(heard)] == heard else sent
-                    heard = [*sent, {"role": "assistant", "content": event.text}]
-                    lines.append(heard[-1] | {"model": named(event.model), "timestamp": at})
+                    lines += sent[len(history) :] if sent[: len(history)] == history else sent
+                    history = [*sent, {"role": "assistant", "content": event.text}]
+                    lines.append(history[-1] | {"model": named(event.model), "timestamp": at})
                 case v.ToolRan():
                     name = state.tools.tool(event.tool_id).name
                     lines += _used(fact, name, event.arguments, event.problem or event.result)

@@ -481,10 +481,10 @@ class _Search:
         return QuestionsReasked(verb="bisect", flips=(marked_private(flip, frozenset({subject} - {""})),))
 
     def report(self, *, asks: int, calls: int) -> BisectReport:
-        moments = list(self._told())
+        moments = list(self._as_reported())
         found = bracket([link.name for link in self._moments], self._known)
-        told = [(each.marker, each.value) for each in moments if each.value is not None]
-        flips = [marker for (_, was), (marker, now) in pairwise(told) if was != now]
+        points = [(each.marker, each.value) for each in moments if each.value is not None]
+        flips = [marker for (_, was), (marker, now) in pairwise(points) if was != now]
         report = BisectReport(
             run_id=self.run.id,
             metric="",
@@ -509,7 +509,7 @@ class _Search:
             rest=() if cause else tuple(_rest(good.planned, bad.planned)),
         )
 
-    def _told(self) -> Iterator[BisectMoment]:
+    def _as_reported(self) -> Iterator[BisectMoment]:
         """Yield each moment with what is known about its answer; if several have the same prompt, the first was
         asked."""
         asked = set[str]()

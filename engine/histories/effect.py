@@ -147,8 +147,8 @@ async def ask_again(
 
     def found() -> QuestionsReasked:
         now = on_record(run)  # a process that wrote the run until a moment ago may have asked more questions
-        told = [asked_without(verb, now.askings, names, now.reasked) for names in groups]
-        return QuestionsReasked(verb=verb, without=tuple(told))
+        results = [asked_without(verb, now.askings, names, now.reasked) for names in groups]
+        return QuestionsReasked(verb=verb, without=tuple(results))
 
     async with asking_again(run, learned.reader, world, models.by_tier(), runtime, verb, found) as asking:
         await _ask(asking, learned.reader, wanted)

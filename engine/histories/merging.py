@@ -139,8 +139,8 @@ def _kind(benchmark: str) -> str:
     if not benchmark.startswith(OWN_TASKS):
         return title(benchmark)
     spec = parse_tasks(benchmark)
-    told = {"scorer": spec.scorer, "labels": ",".join(spec.labels), "instruction": spec.instruction}
-    return "own tasks with " + ", ".join(f"{name} {value!r}" for name, value in told.items() if value)
+    options = {"scorer": spec.scorer, "labels": ",".join(spec.labels), "instruction": spec.instruction}
+    return "own tasks with " + ", ".join(f"{name} {value!r}" for name, value in options.items() if value)
 
 
 def merger_of(one: Parent, other: Parent) -> Merger:

@@ -213,11 +213,13 @@ def _require_own(child: Run, run: Run, sample: int) -> LogReader:
     """Return the log of an upgrade that was started earlier. Raises `UsageError` for another run's."""
     reader = LogReader(child.log_path)
     begun = inheritance(reader) if child.events else None
-    told = "choose another name with --run-id."
+    advice = "choose another name with --run-id."
     if child.events and (begun is None or begun.parent != run.id or not begun.reproof):
-        raise UsageError(f"There is already a run {child.id}, which is not an upgrade of {run.id}: {told}")
+        raise UsageError(f"There is already a run {child.id}, which is not an upgrade of {run.id}: {advice}")
     if begun and begun.reproof != sample:
-        raise UsageError(f"{child.id} was started with --sample {begun.reproof}, not {sample}: use the same, or {told}")
+        raise UsageError(
+            f"{child.id} was started with --sample {begun.reproof}, not {sample}: use the same, or {advice}"
+        )
     return reader
 
 

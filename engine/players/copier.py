@@ -63,7 +63,7 @@ def _next_action(prompt: StepPrompt, request: Request) -> str:
     done = Counter(named.findall(prompt.so_far))
     untried = [action for action in prompt.actions if action not in done]
     is_trial = int(request.sha256[:8], 16) < request.temperature * 16**8
-    shown: list[str] = [] if is_trial else named.findall("\n".join(prompt.told.values()))
+    shown: list[str] = [] if is_trial else named.findall("\n".join(prompt.sections.values()))
     for action in shown:
         done[action] -= 1
         if done[action] < 0:

@@ -68,13 +68,13 @@ def json_block(prompt: str) -> str:
 
 
 class StepPrompt(NamedTuple):
-    """`told` are the sections about the world and earlier episodes."""
+    """`sections` are those about the world and earlier episodes."""
 
     task: str
     so_far: str
     observation: str
     actions: list[str]
-    told: Mapping[str, str]
+    sections: Mapping[str, str]
 
 
 def read_step_prompt(request: Request) -> StepPrompt:
@@ -84,7 +84,7 @@ def read_step_prompt(request: Request) -> StepPrompt:
         so_far=sections.pop("Episode so far", ""),
         observation=sections.pop("Observation", ""),
         actions=[line[2:] for line in sections.pop("Valid actions", "").splitlines() if line[:2] == "- "],
-        told=sections,
+        sections=sections,
     )
 
 
@@ -133,9 +133,9 @@ def _examples(sections: Mapping[str, Sequence[str]], marks: Sequence[str]) -> tu
         if "Question" not in field:
             continue
         # In a case without reasoning the answer follows the question directly.
-        told = field.get("Reply") or field["Question"]
-        mark = next((mark for mark in marks if mark in told), "\n")  # served cases have no mark
-        before, _, answer = told.rpartition(mark)
+        reply = field.get("Reply") or field["Question"]
+        mark = next((mark for mark in marks if mark in reply), "\n")  # served cases have no mark
+        before, _, answer = reply.rpartition(mark)
         question, reasoning = (field["Question"], before) if "Reply" in field else (before, "")
         found.append(Example(question=question.strip(), reasoning=reasoning.strip(), answer=answer.strip(" []\n")))
     return tuple(found)

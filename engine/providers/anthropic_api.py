@@ -152,8 +152,8 @@ class Anthropic(ServedModel):
 
     async def has_ended(self, batch_id: str) -> bool:
         async with self._connected() as client:
-            told = read_as(_Standing, await client.messages.batches.retrieve(batch_id), what="batch")
-            return told.processing_status == "ended"
+            batch = read_as(_Standing, await client.messages.batches.retrieve(batch_id), what="batch")
+            return batch.processing_status == "ended"
 
     async def replies(self, batch_id: str) -> dict[str, Completion | Fault]:
         import httpx2
@@ -179,9 +179,9 @@ class Anthropic(ServedModel):
         except ModelFault as error:
             return error.fault
         if result.type == "errored":
-            told = (result.error and result.error.error) or _Error()
-            words = shortened(without_key(f"{told.type}: {told.message}", self.key))
-            return fault_of_status(_STATUSES.get(told.type or "", 500), words)
+            fault = (result.error and result.error.error) or _Error()
+            words = shortened(without_key(f"{fault.type}: {fault.message}", self.key))
+            return fault_of_status(_STATUSES.get(fault.type or "", 500), words)
         return Fault("timeout", f"the batch ended before its turn came ({result.type})")
 
     def _fields(self, request: Request) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
     details = usage.output_tokens_details or _OutputDetails()
     stop, output_tokens = read.stop_reason or "end", usage.output_tokens or 0
-    text, thinking = text_and_thinking(said, aside, output_tokens=output_tokens, told=details.thinking_tokens)
+    text, thinking = text_and_thinking(said, aside, output_tokens=output_tokens, reported=details.thinking_tokens)
     return Completion(
         text=without_key(text, key),
         input_tokens=(usage.input_tokens or 0) + cached + written,

@@ -76,14 +76,14 @@ def worded(request: Request, *, is_enforced: bool) -> Request:
     return msgspec.structs.replace(request, prompt=f"{request.prompt}\n\n{form}") if form else request
 
 
-def text_and_thinking(said: str, aside: str, *, output_tokens: int, told: int | None) -> tuple[str, int]:
+def text_and_thinking(said: str, aside: str, *, output_tokens: int, reported: int | None) -> tuple[str, int]:
     """Return a reply's text without its thinking, and the tokens of the thinking: as reported, or else by its share of
     characters; never more than `output_tokens`, which include them. `aside` is thinking that the provider keeps
     separate from the text."""
     text = without_reasoning(said)
     text = text if text == said else text.lstrip()
     hidden = len(aside) + len(said) - len(text)
-    tokens = told or (round(output_tokens * hidden / (hidden + len(text))) if hidden else 0)
+    tokens = reported or (round(output_tokens * hidden / (hidden + len(text))) if hidden else 0)
     return text, min(tokens, output_tokens)
 
 
@@ -179,8 +179,8 @@ def http_client(kind: type[Form], **options: Any) -> Form:
     def checked(response: Any) -> None:
         if response.has_redirect_location:
             said = shortened(response.headers["location"].partition("?")[0])
-            told = f"the server redirects to {said}, which is not followed: if that is right, give it as base_url"
-            raise ModelFault(Fault("missing", told, response.status_code))
+            problem = f"the server redirects to {said}, which is not followed: if that is right, give it as base_url"
+            raise ModelFault(Fault("missing", problem, response.status_code))
         if not response.is_error and is_page(response):
             raise ModelFault(Fault("malformed", PAGE, response.status_code))
         if (coding := response.headers.get("content-encoding", "identity")) != "identity":
@@ -301,8 +301,10 @@ def fitting(request: Request, context: int) -> int:
     given = estimated_tokens(request.text)
     room = min(request.max_tokens, context - given)
     if room < request.max_tokens // _LEAST:
-        told = f"an estimated {given} tokens and a reply of up to {request.max_tokens} do not fit the {context} allowed"
-        raise ModelFault(Fault("too_long", told))
+        problem = (
+            f"an estimated {given} tokens and a reply of up to {request.max_tokens} do not fit the {context} allowed"
+        )
+        raise ModelFault(Fault("too_long", problem))
     return room
 
 

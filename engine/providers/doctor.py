@@ -169,8 +169,8 @@ def diagnose(
 
 def unread(world: World | None) -> str:
     """Return why a run would not ask its guidance model, "" if it would."""
-    told = "not tried, as a run with these settings never asks it: nothing would read what it writes"
-    return "" if not world or asks_guidance(world) else told
+    why = "not tried, as a run with these settings never asks it: nothing would read what it writes"
+    return "" if not world or asks_guidance(world) else why
 
 
 def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataReport | None, World | None]:
@@ -181,17 +181,19 @@ def tasks(config: Config, data_dir: Path | None) -> tuple[DoctorCheck, DataRepor
         report = check(config, world)
     except MageError as error:
         return _problem("tasks", error, "Correct the file or the options."), None, world
-    told = f"{report.evolution} to learn from, {report.anchors} anchors, {report.held_out} held out"
-    told += f", {len(report.left_out)} left out, {report.task_types} task type{'' if report.task_types == 1 else 's'}"
+    summary = f"{report.evolution} to learn from, {report.anchors} anchors, {report.held_out} held out"
+    summary += (
+        f", {len(report.left_out)} left out, {report.task_types} task type{'' if report.task_types == 1 else 's'}"
+    )
     if lacks := getattr(world.benchmark, "missing", ()):  # optional files of a benchmark that is read from files
-        told += f"; not there: {', '.join(lacks)}"
-    return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {told}"), report, world
+        summary += f"; not there: {', '.join(lacks)}"
+    return DoctorCheck("tasks", "ok", f"{title(config.benchmark)}: {summary}"), report, world
 
 
 def types(config: Config, world: World) -> Iterator[DoctorCheck]:
     """Warn if most task types have a single task."""
-    for told in lone_types(config, world.benchmark):
-        detail, _, remedy = told.partition(". ")
+    for lone in lone_types(config, world.benchmark):
+        detail, _, remedy = lone.partition(". ")
         yield DoctorCheck("task types", "optional", detail, remedy)
 
 

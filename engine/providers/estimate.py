@@ -266,7 +266,7 @@ def _priced(tier: str, model: str, taken: _Taken, prices: Prices, batched: float
         usd = Bounds(
             *(float(rate.cost(given, 0, said, cache_write_tokens=part * given) * by) for given, said, part, by in each)
         )
-        price = rate.told
+        price = rate.source
         if batched and rate.batch < 1.0:
             price += f"; {batched:.0%} of the tokens in batches at {rate.batch:g} of the price"
     calls, given, said = (Bounds(*amounts.tolist()) for amounts in taken[:3])

@@ -67,13 +67,13 @@ def bytes_of_a_token(head: Mapping[str, Any]) -> int:
     only a window take less."""
     kind = head.get("general.architecture")
 
-    def told(name: str, default: Any = 0) -> Any:
+    def value(name: str, default: Any = 0) -> Any:
         return head.get(f"{kind}.{name}", default)
 
-    heads = told("attention.head_count")
-    kept = told("attention.head_count_kv", heads)
-    layers = sum(kept) if isinstance(kept, tuple) else kept * told("block_count")
+    heads = value("attention.head_count")
+    kept = value("attention.head_count_kv", heads)
+    layers = sum(kept) if isinstance(kept, tuple) else kept * value("block_count")
     most = max(heads) if isinstance(heads, tuple) else heads
-    width = told("embedding_length") // most if most else 0
-    pair = told("attention.key_length", width) + told("attention.value_length", width)
+    width = value("embedding_length") // most if most else 0
+    pair = value("attention.key_length", width) + value("attention.value_length", width)
     return int(layers * pair * _BYTES_OF_A_NUMBER)

@@ -307,8 +307,8 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
     """
     read = read_as(_Reply, reply, what="chat completion")
     if not read.choices:
-        told = f": {read.error}" if read.error else ""
-        raise ModelFault(Fault("malformed", shortened(without_key(f"the reply has no choices{told}", key))))
+        detail = f": {read.error}" if read.error else ""
+        raise ModelFault(Fault("malformed", shortened(without_key(f"the reply has no choices{detail}", key))))
     message, finish = read.choices[0].message, read.choices[0].finish_reason or "end"
     usage = read.usage or _Usage()
     given, made = usage.prompt_tokens_details or _Given(), usage.completion_tokens_details or _Made()
@@ -317,7 +317,7 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
     output_tokens = max(usage.completion_tokens or 0, (usage.total_tokens or 0) - input_tokens)
     stop = _STOPS.get(finish, without_key(finish, key))
     text, thinking = text_and_thinking(
-        message.text, message.aside, output_tokens=output_tokens, told=made.reasoning_tokens
+        message.text, message.aside, output_tokens=output_tokens, reported=made.reasoning_tokens
     )
     return Completion(
         text=without_key(text, key),

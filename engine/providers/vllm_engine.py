@@ -102,7 +102,7 @@ def _completion(output: Any) -> Completion:
     if output is None or not output.finished:
         raise ModelFault(Fault("connection", "the engine stopped before the reply was whole"))
     reply = output.outputs[0]
-    text, thinking = text_and_thinking(reply.text, "", output_tokens=len(reply.token_ids), told=None)
+    text, thinking = text_and_thinking(reply.text, "", output_tokens=len(reply.token_ids), reported=None)
     return Completion(
         text=text,
         input_tokens=len(output.prompt_token_ids),

@@ -56,10 +56,10 @@ def sources_of(authored: Authored, questions: Mapping[str, Question]) -> list[st
 
 def principles_of(authored: Iterable[AuthoredPrinciple]) -> list[tuple[str, frozenset[str]]]:
     """Return the non-empty principles as texts, each with the ids of the questions that it rests on."""
-    told = ((" ".join(each.when.split()).rstrip(".,: "), each.do.strip(), each.cases) for each in authored)
+    trimmed = ((" ".join(each.when.split()).rstrip(".,: "), each.do.strip(), each.cases) for each in authored)
     return [
         (f"When {when.removeprefix('When ').removeprefix('when ')}, {do}" if when else do, frozenset(cases))
-        for when, do, cases in told
+        for when, do, cases in trimmed
         if do
     ]
 

@@ -113,10 +113,10 @@ def window(context: str, about: str, most: int, *, answer: str = "") -> str:
             room -= taken
     if not kept:
         return clipped(context, most)
-    told = ""
+    text = ""
     for before, place in zip([-1, *sorted(kept)], sorted(kept), strict=False):
-        told += (GAP if place > before + 1 else "\n" if told else "") + passages[place]
-    return (told if place == len(passages) - 1 else told + GAP).strip()
+        text += (GAP if place > before + 1 else "\n" if text else "") + passages[place]
+    return (text if place == len(passages) - 1 else text + GAP).strip()
 
 
 def clipped(text: str, most: int) -> str:

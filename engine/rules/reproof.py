@@ -113,12 +113,12 @@ def harmful(found: Sequence[Showing], others: frozenset[str]) -> Mapping[str, st
     """Return by id the memories that go out of use, with the reason; `others` are those in another model's words."""
     words = proof_of_words(found, others)
     # No test, as for a task type: what a new learner could say itself gets no benefit of the doubt.
-    told = {name: f"In another model's words: {words}." for name in others if words.lost > words.won}
+    reasons = {name: f"In another model's words: {words}." for name in others if words.lost > words.won}
     for name, proof in proofs(found).items():
         chance = sign_test(proof.lost, proof.won + proof.lost)
-        if name not in told and proof.lost > proof.won and chance <= HARM_P:
-            told[name] = f"{proof}: chance brings that in {chance:.2g} of such cases."
-    return {name: told[name] for name in sorted(told)}
+        if name not in reasons and proof.lost > proof.won and chance <= HARM_P:
+            reasons[name] = f"{proof}: chance brings that in {chance:.2g} of such cases."
+    return {name: reasons[name] for name in sorted(reasons)}
 
 
 def words_of_others(state: State) -> Mapping[str, MemoryRow]:

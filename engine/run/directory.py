@@ -128,10 +128,10 @@ class Run(NamedTuple):
     def beginning(self) -> Beginning | None:
         """Return what a run without events should start with; None if unknown or if it has started."""
         try:
-            told = msgspec.json.decode(read_small(self.beginning_path), type=Beginning)
+            recorded = msgspec.json.decode(read_small(self.beginning_path), type=Beginning)
         except (OSError, *UNREADABLE):
             return None
-        return None if self.events else told
+        return None if self.events else recorded
 
     def forget_beginning(self) -> None:
         self.beginning_path.unlink(missing_ok=True)

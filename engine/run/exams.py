@@ -174,22 +174,22 @@ def repair_that_cut(number: int, reader: LogReader) -> int:
     return next((seq for seq, _ in reader.numbered(v.LogRepaired) if before < seq < after), 0)
 
 
-def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam:
-    """Return the exam in a log: `told` is the record of it in the run's log, None for a baseline's own. Raises
+def read_exam(reader: LogReader, record: ExamRecord | None = None) -> RecordedExam:
+    """Return the exam in a log: `record` is its record in the run's log, None for a baseline's own. Raises
     `LogDamaged`."""
     from mage_es.engine.run.frames import frames
 
     found = frames(reader, _READS)
     answers = asked(found).filter(purpose="exam")
-    if told and told.rejudged:
-        answers = _anew(answers, told.rejudged)
+    if record and record.rejudged:
+        answers = _anew(answers, record.rejudged)
     return RecordedExam(
-        name=told.opened.exam if told else "",
-        marker=told.opened.marker if told else "latest",
-        control=told.opened.control if told else "none",
-        execution=told.opened.execution if told else "",
-        head_seq=told.opened.head_seq if told else reader.head.seq,
-        closed=told.closed is not None if told else reader.last(v.ExamClosed) > 0,
+        name=record.opened.exam if record else "",
+        marker=record.opened.marker if record else "latest",
+        control=record.opened.control if record else "none",
+        execution=record.opened.execution if record else "",
+        head_seq=record.opened.head_seq if record else reader.head.seq,
+        closed=record.closed is not None if record else reader.last(v.ExamClosed) > 0,
         answers=answers,
         undecided=found[v.AnswerUndecided].filter(purpose="exam"),
         episodes=found[v.EpisodeClosed],

@@ -40,8 +40,8 @@ def continuation(world: World) -> tuple[str, ...]:
     event, known = parent.event, next(parent.reader.of(QuestionsStored)).ids
     new = len(world.questions) - len(known)
     cut = f"; {len(event.resembling)} resemble what it wrote, and are left out" if event.resembling else ""
-    told = f"Continues {event.parent} with its {len(known)} questions and {new} new ones"
-    return (f"{told}: what it learned from is not examined, what it held out is not learned from{cut}.",)
+    sentence = f"Continues {event.parent} with its {len(known)} questions and {new} new ones"
+    return (f"{sentence}: what it learned from is not examined, what it held out is not learned from{cut}.",)
 
 
 def left_out(config: Config, splits: Splits, *, goes_on: bool = False) -> tuple[str, ...]:

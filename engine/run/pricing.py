@@ -75,7 +75,7 @@ class Rate(NamedTuple):
     input: float
     cached: float
     output: float
-    told: str
+    source: str
     cache_write: float = 0.0
     batch: float = 1.0
 

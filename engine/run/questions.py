@@ -94,8 +94,10 @@ def recorded_benchmark(
     benchmark = open_benchmark(started.benchmark, seed=started.seed, data_dir=data_dir)
     if benchmark.data_sha256 != started.data_sha256:
         before, has_gold = stored_questions(reader, benchmark.name)
-        told = changes(before, all_questions(benchmark), gold=has_gold)
-        what = f"its questions: {told}" if told else "none of its questions, but what they are played or judged with"
+        changed = changes(before, all_questions(benchmark), gold=has_gold)
+        what = (
+            f"its questions: {changed}" if changed else "none of its questions, but what they are played or judged with"
+        )
         raise PrerequisiteError(
             f"{benchmark.name} is not the same as when the run {started.run_id} began: it changed in {what}. Restore "
             f"its data, or the release of its package, or start a new run."

@@ -160,23 +160,23 @@ def _databases(limits: dict[str, Any]) -> list[Any]:
     return [duckdb.connect(":memory:", config={**options, "autoload_known_extensions": "false"}) for _ in range(2)]
 
 
-def compare_rows(databases: list[Any], query: str, told: dict[str, Any], limits: dict[str, Any]) -> str:
+def compare_rows(databases: list[Any], query: str, task: dict[str, Any], limits: dict[str, Any]) -> str:
     """Return "same" if a query gives the same rows as the right one, in its order if it is ordered, or else "other". A
     query has one second of processor time. Running out of memory, or a failure of the task's own query, is a fault."""
     import duckdb
 
     try:
-        right = _rows(databases[0], told["schema"], told["right"])
+        right = _rows(databases[0], task["schema"], task["right"])
     except duckdb.Error as error:
         raise ToolFault(f"the task's own query fails: {str(error)[:_PROBLEM]}") from error
     try:
         signal.setitimer(signal.ITIMER_PROF, _QUERY_SECONDS)
-        given = _rows(databases[1], told["schema"], query)
+        given = _rows(databases[1], task["schema"], query)
     except (MemoryError, duckdb.OutOfMemoryException) as error:
         raise MemoryError from error
     except Exception:  # whatever a model's query makes the library, or the timer above, raise
         return "other"
-    is_ordered = "order by" in " ".join(told["right"].rpartition(")")[2].casefold().split())
+    is_ordered = "order by" in " ".join(task["right"].rpartition(")")[2].casefold().split())
     return "same" if (given == right if is_ordered else sorted(given) == sorted(right)) else "other"
 
 

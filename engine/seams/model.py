@@ -179,8 +179,8 @@ def recordable(completion: Completion) -> Completion:
     Raises `ModelFault` if it is longer than any call asks for.
     """
     if len(completion.text) > LONGEST_REPLY:
-        told = f"a reply of {len(completion.text)} characters; {LONGEST_REPLY} are read at most"
-        raise ModelFault(Fault("malformed", told))
+        problem = f"a reply of {len(completion.text)} characters; {LONGEST_REPLY} are read at most"
+        raise ModelFault(Fault("malformed", problem))
     names = {name: shortened(getattr(completion, name)) for name in ("stop_reason", "provider_id", "served_by")}
     said = {name: without_halves(text) for name, text in (names | {"text": completion.text}).items()}
     said["stop_reason"] = stop_of(said["stop_reason"], completion.text)

@@ -88,8 +88,8 @@ def readings(text: str, head: int = 0, tail: int = 0) -> list[tuple[int, int]]:
     borders = [0, *(place for each in _PARAGRAPH.finditer(text) for place in each.span()), len(text)]
     spans = [(first, last) for first, last in zip(borders[::2], borders[1::2], strict=True)]
     if len(spans) > 1:
-        told = [(first, last) for first, last in spans if len(text[first:last].split()) >= _LEAST_WORDS]
-        found += sorted(told, key=lambda span: span[0] - span[1])[:_MOST_PARAGRAPHS]
+        long = [(first, last) for first, last in spans if len(text[first:last].split()) >= _LEAST_WORDS]
+        found += sorted(long, key=lambda span: span[0] - span[1])[:_MOST_PARAGRAPHS]
     return list(dict.fromkeys(found))
 
 

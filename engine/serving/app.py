@@ -228,8 +228,8 @@ class App:
         seen = {name: each for name, each in health.items() if guest.is_operator or name == guest.run}
         if not (seen or guest.is_operator):  # the text of a problem may name hosts or paths
             upstream = upstream._replace(problem="")
-        told = {"status": "ok" if is_well else "degraded", "upstream": upstream._asdict(), "runs": seen}
-        return is_well, msgspec.json.encode(told)
+        report = {"status": "ok" if is_well else "degraded", "upstream": upstream._asdict(), "runs": seen}
+        return is_well, msgspec.json.encode(report)
 
     async def _counts(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         text = self.metrics.text(None if guest.is_operator else guest.run)
@@ -261,7 +261,7 @@ class _AccessLine:
 
     def line(self, key: str) -> str:
         """Return the line once the request is answered; status 0 means that the client hung up first."""
-        scope, told = self._scope, self._headers
+        scope, headers = self._scope, self._headers
         fields = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "key": key,
@@ -269,9 +269,9 @@ class _AccessLine:
             "path": quote(scope["path"])[:_LONGEST_PATH],
             "status": self._status,
             "ms": f"{1000 * (time.perf_counter() - self._began):.1f}",
-            "ours_ms": told.get("x-mage-overhead-ms", ""),
-            "inference": told.get("x-mage-inference", ""),
-            "memories": told.get("x-mage-memories", ""),
+            "ours_ms": headers.get("x-mage-overhead-ms", ""),
+            "inference": headers.get("x-mage-inference", ""),
+            "memories": headers.get("x-mage-memories", ""),
         }
         return " ".join(f"{name}={value}" for name, value in fields.items() if value != "")
 

@@ -38,7 +38,7 @@ def check_injections(reader: LogReader) -> Iterator[Check]:
     seq, problem = next((found for found in traffic.problems(reader) if found[1]), (0, ""))
     if problem:
         yield Check(name=name, ok=False, detail=problem, bound=bound, seq=seq)
-    elif detail := traffic.told():
+    elif detail := traffic.problem():
         yield Check(name=name, ok=True, detail=detail, measured=bound, bound=bound)
 
 
@@ -64,7 +64,7 @@ class _Traffic:
             yield from self._misrendered(reader)
             yield from _otherwise_asked(reader, self.preface)
 
-    def told(self) -> str:
+    def problem(self) -> str:
         """Return what was found; empty for a run that was never served."""
         if not self.processes:
             return ""

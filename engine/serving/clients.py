@@ -186,8 +186,8 @@ def inference_of(response: object) -> str:
     # OpenAI's streams with events of their own have the response under a name that is not public.
     parts = (getattr(response, name, None) for name in ("response", "_response", "request"))
     headers: Any = next((each.headers for each in (response, *parts) if hasattr(each, "headers")), {})
-    if told := headers.get("x-mage-inference"):
-        return str(told)
+    if known := headers.get("x-mage-inference"):
+        return str(known)
     name = getattr(response, "id", None)
     found = _known.get(name) if isinstance(name, str) else None
     if found:
@@ -214,7 +214,7 @@ class _Opened(NamedTuple):
     recorded."""
 
     notes: Mapping[int, Note]
-    told: Mapping[str, str]
+    header_values: Mapping[str, str]
     waiting: str = ""
     """SHA-256 of the turn that waits for its first reply; empty if no turn does."""
 
@@ -233,7 +233,7 @@ class _Recorded:
             is_retry=is_retry(given),
         )
         self._live.submit(prepared).result()
-        return _Opened(prepared.notes, prepared.told, prepared.waiting)
+        return _Opened(prepared.notes, prepared.header_values, prepared.waiting)
 
     def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, Note]:
         if wish_of(given) == "off":
@@ -266,11 +266,11 @@ class _Unrecorded:
         turns = reading.turns if wish == "on" else ()
         notes = [self._note(turn.text.strip(), turn.is_first, task_type) for turn in turns]
         found = {number: note for number, (note, _) in enumerate(notes) if note.said}
-        told: str = wish if wish != "on" else "none"
+        inserted: str = wish if wish != "on" else "none"
         if notes and reading.is_new:
             note, why = notes[-1]
-            told = ",".join(note.memories) or why
-        return _Opened(found, {"marker": self._frozen.marker, "memories": told})
+            inserted = ",".join(note.memories) or why
+        return _Opened(found, {"marker": self._frozen.marker, "memories": inserted})
 
     def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, Note]:
         return {}  # looking those up takes as long as looking up the new one
@@ -325,9 +325,9 @@ class _Passage:
         error = self.opening.exception() if self.opening.done() else None
         if not isinstance(error, UsageError) or not {"x-mage-memory", "x-mage-task-type"} & self._given.keys():
             return None
-        told = {"type": "invalid_request_error", "message": str(error)}
+        body = {"type": "invalid_request_error", "message": str(error)}
         kind = httpx_of(self._request).Response
-        return kind(400, json={"type": "error", "error": told}, request=self._request)
+        return kind(400, json={"type": "error", "error": body}, request=self._request)
 
     def onward(self) -> Any:
         """Return the request as it is to be sent."""
@@ -343,9 +343,9 @@ class _Passage:
     def answered(self, response: Any, tee: Callable[[Any, Any, Any], Any]) -> None:
         """Note the head of the reply, and read the rest as it passes."""
         self._status, headers = response.status_code, response.headers
-        told = self._opened.told if self._opened else {"memories": "bypassed"}
+        values = self._opened.header_values if self._opened else {"memories": "bypassed"}
         self.reader = ReplyReader(self._shape, headers.get("content-type", ""), headers.get("content-encoding", ""))
-        for name, value in told.items():
+        for name, value in values.items():
             headers[f"x-mage-{name}"] = value
         response.stream = tee(httpx_of(self._request), response.stream, self)
 
@@ -362,7 +362,7 @@ class _Passage:
             if opening.cancelled() or opening.exception():
                 return
             opened, _ = opening.result()
-            if not (inference := opened.told.get("inference")):
+            if not (inference := opened.header_values.get("inference")):
                 return
             closed = usage.closing(
                 inference,
@@ -381,7 +381,7 @@ class _Passage:
         self.opening.add_done_callback(settle)
 
     def fail(self, error: BaseException) -> None:
-        if self._opened and (inference := self._opened.told.get("inference")):
+        if self._opened and (inference := self._opened.header_values.get("inference")):
             self._request.headers["x-mage-inference"] = inference  # the SDK's error has no more than the request
         self.close("failed", shortened(f"{type(error).__name__}: {error}"))
 

@@ -60,10 +60,10 @@ class Deciding:
         if isinstance(first.event, v.FeedbackGiven):
             return [RecordFacts(list(self._said(state, first.event, records)))]
         for record in records:
-            self._heard(record.event)
+            self._take_in(record.event)
         return []
 
-    def _heard(self, event: v.Event) -> None:
+    def _take_in(self, event: v.Event) -> None:
         match event:
             case v.ServingStarted():
                 self._learn = event.learn
@@ -85,32 +85,32 @@ class Deciding:
             state, settling(self._world, state, self._reader, before, records[0].iteration, rewarded)
         )
 
-    def _said(self, state: State, told: v.FeedbackGiven, records: Sequence[v.Record]) -> Iterator[v.Draft]:
+    def _said(self, state: State, given: v.FeedbackGiven, records: Sequence[v.Record]) -> Iterator[v.Draft]:
         """Yield the feedback as it should be on record, and the memory that it proposes; nothing if it may not be
         recorded."""
-        about = self._opened.get(told.inference)
-        is_own = (about.key, about.session) == (told.key, told.session) if about else not told.inference
-        if self._learn == "off" or not is_own or (told.key, told.session) not in self._sessions:
+        about = self._opened.get(given.inference)
+        is_own = (about.key, about.session) == (given.key, given.session) if about else not given.inference
+        if self._learn == "off" or not is_own or (given.key, given.session) not in self._sessions:
             return
-        said = _feedback(told)
+        said = _feedback(given)
         event = msgspec.structs.replace(
-            feedback_event(said, key=told.key, session=told.session),
-            feedback=told.feedback,
-            trust=told.trust if self._learn == "propose" else "none",
+            feedback_event(said, key=given.key, session=given.session),
+            feedback=given.feedback,
+            trust=given.trust if self._learn == "propose" else "none",
         )
         proposed = next((each.event for each in records if isinstance(each.event, v.MemoryProposed)), None)
         if proposed is None or about is None:
-            yield draft_of(msgspec.structs.replace(event, unused=told.unused))
+            yield draft_of(msgspec.structs.replace(event, unused=given.unused))
             return
         # Without its text on record, the question is the one that the server knew then.
         question = "" if about.question_cut or about.shape == "search" else about.question
         question = question or proposed.question
-        answer = msgspec.json.decode(told.text)["answer"]
+        answer = msgspec.json.decode(given.text)["answer"]
         command = GiveFeedback(
             said,
-            told.key,
+            given.key,
             event.trust,
-            told.session,
+            given.session,
             question=question,
             vector=self._world.embedder.encode([question])[0],
             task_type=about.task_type or proposed.task_type,
@@ -119,22 +119,22 @@ class Deciding:
         yield from proposing(self._world.setting, state, command, event)
 
 
-def _feedback(told: v.FeedbackGiven) -> Feedback:
+def _feedback(given: v.FeedbackGiven) -> Feedback:
     """Return what a client may have sent; the log does not say under which idempotency key."""
-    value: Any = told.text
-    match told.kind:
+    value: Any = given.text
+    match given.kind:
         case "bool":
-            value = bool(told.value_micro)
+            value = bool(given.value_micro)
         case "float":
-            value = told.value_micro / v.MICRO
+            value = given.value_micro / v.MICRO
         case "demonstration":
-            parts = msgspec.json.decode(told.text)
+            parts = msgspec.json.decode(given.text)
             value = parts if parts.keys() != {"answer"} else parts["answer"]
     return Feedback(
-        metric=told.metric,
+        metric=given.metric,
         value=value,
         idempotency_key="unknown",
-        inference_id=told.inference,
-        session_id="" if told.inference else told.session,
-        kind="demonstration" if told.kind == "demonstration" and isinstance(value, str) else "",
+        inference_id=given.inference,
+        session_id="" if given.inference else given.session,
+        kind="demonstration" if given.kind == "demonstration" and isinstance(value, str) else "",
     )

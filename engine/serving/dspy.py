@@ -65,10 +65,10 @@ class DspyMemory(dspy.Module):  # type: ignore[misc]
 
     def forward(self, question: str, task_type: str | None = None) -> dspy.Prediction:
         """Return what the run shows for a question; by default its task type is predicted from its text."""
-        return self._found(question, task_type)
+        return self._predict(question, task_type)
 
     async def aforward(self, question: str, task_type: str | None = None) -> dspy.Prediction:
-        return await asyncio.to_thread(self._found, question, task_type)
+        return await asyncio.to_thread(self._predict, question, task_type)
 
     def wrap(self, program: dspy.Module) -> dspy.Module:
         """Return a copy of a program whose predictors of the answer are shown what the run has for the question.
@@ -91,7 +91,7 @@ class DspyMemory(dspy.Module):  # type: ignore[misc]
             predictor.aforward = MethodType(partial(_areminded, self), predictor)
         return wrapped
 
-    def _found(self, question: str, task_type: str | None) -> dspy.Prediction:
+    def _predict(self, question: str, task_type: str | None) -> dspy.Prediction:
         layout = self.run.layout._replace(form="turns")  # demos are turns
         found = self.run.retrieved(question, task_type, layout=layout)
         parts = parts_of(self.run.state, found.memories, layout)
@@ -131,12 +131,15 @@ async def _areminded(memory: DspyMemory, predictor: dspy.Predict, **given: Any) 
 def _shown(found: dspy.Prediction, predictor: dspy.Predict, given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments that make a predictor show what was found, after its own instructions and demos."""
     signature = dspy.ensure_signature(given.get("signature", predictor.signature))
-    told = f"{signature.instructions}\n\n{found.notes}" if found.notes else signature.instructions
+    instructions = f"{signature.instructions}\n\n{found.notes}" if found.notes else signature.instructions
     demos = [demo.copy() for demo in found.demos]
     for demo in demos:
         for name in {*demo.keys()} - {*signature.fields}:
             del demo[name]  # such as reasoning, if the predictor gives none
-    return {"signature": signature.with_instructions(told), "demos": [*given.get("demos", predictor.demos), *demos]}
+    return {
+        "signature": signature.with_instructions(instructions),
+        "demos": [*given.get("demos", predictor.demos), *demos],
+    }
 
 
 def _marked(prediction: dspy.Prediction, found: dspy.Prediction) -> dspy.Prediction:

@@ -44,6 +44,6 @@ def passed_back(headers: Headers) -> Headers:
     return [(name, value) for name, value in lowered if name not in left_out and not name.startswith(b"x-mage-")]
 
 
-def told_of(told: Mapping[str, str]) -> Headers:
+def memory_headers(values: Mapping[str, str]) -> Headers:
     """Return the headers that say what was put into a request."""
-    return [(f"x-mage-{name}".encode(), value.encode()) for name, value in told.items()]
+    return [(f"x-mage-{name}".encode(), value.encode()) for name, value in values.items()]

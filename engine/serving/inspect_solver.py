@@ -54,13 +54,13 @@ def _put(frozen: FrozenRun, messages: Sequence[ChatMessage]) -> tuple[list[ChatM
         else:
             said.append(message)
         is_first = is_first and message.role == "system"
-    told: dict[str, object] = {
+    metadata: dict[str, object] = {
         "run": frozen.run.id,
         "marker": frozen.marker,
         "memories": [*shown],
         **({} if shown else {"why": why}),
     }
-    return said, told
+    return said, metadata
 
 
 def _before(message: ChatMessageUser, note: Note) -> Iterator[ChatMessage]:

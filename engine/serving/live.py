@@ -103,7 +103,7 @@ class Prepared(NamedTuple):
     """SHA-256 of the turn that waits for its first reply; empty if the latest has one."""
 
     @property
-    def told(self) -> dict[str, str]:
+    def header_values(self) -> dict[str, str]:
         """The content of the headers: the inference, the marker, and the ids of the inserted memories, or why there are
         none."""
         opened = self.opened
@@ -150,10 +150,10 @@ class LiveRun:
         """
         self.run, self.log, world, self.state = opened
 
-        def told(words: str) -> None:
+        def warn(words: str) -> None:
             say(f"{self.run.id}: {words}")
 
-        self._embedder = WatchedEmbedder(world.embedder, told)
+        self._embedder = WatchedEmbedder(world.embedder, warn)
         self.world = world._replace(embedder=self._embedder)
         self.learn, self.lock, self._has_texts = learn, threading.RLock(), record_texts
         self._keeping = threading.Lock()  # held while a publish reads what was learned, or a person changes it
@@ -190,7 +190,7 @@ class LiveRun:
             self.state,
             self.lock,
             reopen=self._reopened,
-            say=told,
+            say=warn,
             retry_s=retry_s,
         )
         # Only this process can close what was open when the last one was killed.

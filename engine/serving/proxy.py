@@ -34,7 +34,7 @@ from mage_es.engine.seams.faults import shortened
 from mage_es.engine.served.tenants import Refused
 from mage_es.engine.serving.door import Guest
 from mage_es.engine.serving.exchange import Asker, Exchange, answer, texts_of, unpacked
-from mage_es.engine.serving.headers import Headers, passed_back, passed_on, replaced, told_of
+from mage_es.engine.serving.headers import Headers, memory_headers, passed_back, passed_on, replaced
 from mage_es.engine.serving.journal import NotRecorded, Recording
 from mage_es.engine.serving.live import LONGEST_NAME, LiveRun, Prepared, wish_of
 from mage_es.engine.serving.metrics import Counters
@@ -248,15 +248,19 @@ class Proxy:
                 exchange.treatment = prepared.opened.treatment
                 async with aclosing(await self._reply_to(onward._replace(body=opening.body), exchange)) as reply:
                     is_durable = await self._is_durable(recording, exchange)
-                    told = prepared.told if is_durable else self._bypassed(guest.run, opening, recording, exchange)
+                    header_values = (
+                        prepared.header_values
+                        if is_durable
+                        else self._bypassed(guest.run, opening, recording, exchange)
+                    )
                     if is_durable or opening.body == opening.bare:
-                        await self._pass_back(reply, client, exchange, anthropic=anthropic, told=told)
+                        await self._pass_back(reply, client, exchange, anthropic=anthropic, header_values=header_values)
                         return
                 self._metrics.sent_again.labels(guest.run).inc()
             else:
-                told = self._bypassed(guest.run, opening, recording, exchange)
+                header_values = self._bypassed(guest.run, opening, recording, exchange)
             async with aclosing(await self._reply_to(onward._replace(body=opening.bare), exchange)) as reply:
-                await self._pass_back(reply, client, exchange, anthropic=anthropic, told=told)
+                await self._pass_back(reply, client, exchange, anthropic=anthropic, header_values=header_values)
         except asyncio.CancelledError:
             if client.is_gone:
                 exchange.leave()
@@ -282,12 +286,12 @@ class Proxy:
     async def _count(self, guest: Guest, onward: _Onward, client: Asker, exchange: Exchange, given: _Texts) -> None:
         """Let the upstream count the tokens of a request as it would be sent, with its notes."""
         onward, body = await self._whole(guest, onward, client, given)
-        told = _BYPASSED
+        header_values = _BYPASSED
         with suppress(TimeoutError):
             async with asyncio.timeout(self._allowance.retrieval_s):
-                body, told = await asyncio.wrap_future(self._pool.submit(self._noted, guest, body, given))
+                body, header_values = await asyncio.wrap_future(self._pool.submit(self._noted, guest, body, given))
         async with aclosing(await self._reply_to(onward._replace(body=body), exchange)) as reply:
-            await self._pass_back(reply, client, exchange, anthropic=True, told=told)
+            await self._pass_back(reply, client, exchange, anthropic=True, header_values=header_values)
 
     def _noted(self, guest: Guest, body: bytes, given: _Texts) -> tuple[bytes, _Texts]:
         """Return a request to count with its notes, and the headers that say so. Raises `Refused`."""
@@ -357,12 +361,12 @@ class Proxy:
         if is_over and isinstance(error := recording.exception(), Refused):
             raise error
         exchange.treatment = "bypassed"
-        told = _BYPASSED
+        header_values = _BYPASSED
         if late := opening.pass_by():
             self._runs[run].bypass(late)
             # If it cannot be recorded, there is no such inference.
-            told = told if is_over else {**late.told, **told}
-        return told
+            header_values = header_values if is_over else {**late.header_values, **header_values}
+        return header_values
 
     def _close(
         self,
@@ -433,10 +437,14 @@ class Proxy:
         exchange: Exchange,
         *,
         anthropic: bool,
-        told: _Texts | None = None,
+        header_values: _Texts | None = None,
     ) -> None:
         """Pass a reply back, with our headers. The upstream's errors become the exchange's `problem`."""
-        own = [] if told is None else [*told_of(told), (b"x-mage-overhead-ms", b"%.2f" % (1000 * exchange.overhead_s))]
+        own = (
+            []
+            if header_values is None
+            else [*memory_headers(header_values), (b"x-mage-overhead-ms", b"%.2f" % (1000 * exchange.overhead_s))]
+        )
         if isinstance(reply, _Unanswered):
             exchange.problem = reply.problem
             client.rest()

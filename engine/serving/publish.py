@@ -134,12 +134,12 @@ async def publish_all(session: Session) -> list[Published]:
         k = progress.closed + 1
         session.enter_phase(k, "update")
         reader = LogReader(session.run.log_path)
-        heard = _read_feedback(reader, until=reader.head.seq)  # what clients say meanwhile is for the next publish
+        feedback = _read_feedback(reader, until=reader.head.seq)  # what clients say meanwhile is for the next publish
         with session.lock:
-            *drafts, mark = decide_publish(session.world.setting, session.state, heard.of(turn, k))
+            *drafts, mark = decide_publish(session.world.setting, session.state, feedback.of(turn, k))
             if not drafts:  # a person decided on it since the turns were counted
                 continue
-            session.do(RecordFacts([*drafts, msgspec.structs.replace(mark, causation=heard.until)]))
+            session.do(RecordFacts([*drafts, msgspec.structs.replace(mark, causation=feedback.until)]))
         done.append(await _finish(session, k))
     return done
 
@@ -164,8 +164,8 @@ async def publish_beside(
 
 def turns_of(setting: Setting, state: State, reader: LogReader) -> list[_Turn]:
     """Return the turns with something new."""
-    heard, k = _read_feedback(reader, until=reader.head.seq), state.progress.closed + 1
-    return [turn for turn in heard.turns() if len(decide_publish(setting, state, heard.of(turn, k))) > 1]
+    feedback, k = _read_feedback(reader, until=reader.head.seq), state.progress.closed + 1
+    return [turn for turn in feedback.turns() if len(decide_publish(setting, state, feedback.of(turn, k))) > 1]
 
 
 def published_again(
@@ -175,11 +175,11 @@ def published_again(
     mark, before = records[-1], records[0].seq - 1
     # It read what there was before it began, and the publish before it had read the rest.
     since = reader.last(v.IterationClosed, until=before)
-    heard = _read_feedback(reader, until=min(max(since, mark.causation), before))
+    feedback = _read_feedback(reader, until=min(max(since, mark.causation), before))
     # Only such a turn speaks of what is approved.
     about = (getattr(each.event, "memory_id", "") for each in records)
     is_review = any(state.traffic.verdict(name) == "approved" for name in about)
-    return decide_publish(setting, state, heard.of(_Turn(mark.correlation, is_review), mark.iteration))
+    return decide_publish(setting, state, feedback.of(_Turn(mark.correlation, is_review), mark.iteration))
 
 
 async def _finish(session: Session, k: int) -> Published:

@@ -137,8 +137,8 @@ class ReplyReader:
         self.is_done |= value.get("type") in _ENDS
         # An event of the responses or messages API has the reply, or its beginning, inside.
         reply = next((held for key in ("response", "message") if isinstance(held := value.get(key), dict)), value)
-        for told in (reply, value):
-            if isinstance(usage := told.get("usage"), dict):
+        for part in (reply, value):
+            if isinstance(usage := part.get("usage"), dict):
                 self._usage.update((key, count) for key, count in usage.items() if count is not None)
         if isinstance(name := reply.get("id"), str) and name:
             self._id = name
@@ -211,11 +211,11 @@ def _tokens(shape: RequestShape, usage: dict[str, Any]) -> tuple[int, int, int]:
     if shape == "chat":
         cached = _inside(usage, "prompt_tokens_details", "cached_tokens")
         return _count(usage.get("prompt_tokens")), _count(cached), _count(usage.get("completion_tokens"))
-    told, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
+    prompt, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
     if shape == "responses":
-        return told, _count(_inside(usage, "input_tokens_details", "cached_tokens")), output
+        return prompt, _count(_inside(usage, "input_tokens_details", "cached_tokens")), output
     cached, made = (_count(usage.get(f"cache_{way}_input_tokens")) for way in ("read", "creation"))
-    return (told + max(cached, 0) + max(made, 0) if told >= 0 else -1), cached, output
+    return (prompt + max(cached, 0) + max(made, 0) if prompt >= 0 else -1), cached, output
 
 
 def _count(value: object) -> int:

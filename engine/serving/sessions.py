@@ -123,7 +123,7 @@ class Sessions:
     def __init__(self, is_held_back: Callable[[str, str], bool]) -> None:
         self._is_held_back = is_held_back
         self._mutex = threading.Lock()
-        self._found = _Newest[bytes, Conversation](MOST // 2)
+        self._conversations = _Newest[bytes, Conversation](MOST // 2)
         self._after = _Newest[bytes, tuple[Conversation, ...]](MOST // 2)
         """Conversations that are the same up to a turn without a known reply, or up to a reply."""
         self._latest, self._open = _Newest[str, InferenceOpened](_LATEST), dict[str, InferenceOpened]()
@@ -132,7 +132,7 @@ class Sessions:
         """Return the session of a conversation by what came before in it, "" for a new one. For a repeated request, its
         latest turn also came before."""
         with self._mutex:
-            if reading.previous and (known := self._found.use(_name("reply", key, reading.previous))):
+            if reading.previous and (known := self._conversations.use(_name("reply", key, reading.previous))):
                 return known.session
             # From the latest, because the longer a beginning, the fewer conversations share it.
             for turn in reversed(reading.turns):
@@ -154,7 +154,7 @@ class Sessions:
     def known(self, key: str, session: str) -> Conversation | None:
         """Return the conversation of a session, None if it has none yet."""
         with self._mutex:
-            return self._found.use(_name("session", key, session))
+            return self._conversations.use(_name("session", key, session))
 
     def inference(self, key: str, name: str) -> InferenceOpened | None:
         """Return one of the latest inferences, with the text of its latest turn as it was given to `opened`."""
@@ -165,12 +165,12 @@ class Sessions:
     def session_by(self, kind: Literal["session", "inference"], key: str, name: str) -> str:
         """Return the session of that name, or that of the inference of that name; "" if it is not remembered."""
         with self._mutex:
-            return known.session if (known := self._found.use(_name(kind, key, name))) else ""
+            return known.session if (known := self._conversations.use(_name(kind, key, name))) else ""
 
     def shown(self, key: str, session: str, turns: Sequence[Turn]) -> list[TurnChoice | None]:
         """Return what was chosen for each turn of a session, None if it was never the latest."""
         with self._mutex:
-            known = self._found.use(_name("session", key, session))
+            known = self._conversations.use(_name("session", key, session))
             chosen = dict(zip(known.turns, known.shown, strict=True)) if known else {}
             return [chosen.get(_short(turn.sha256)) for turn in turns]
 
@@ -182,7 +182,7 @@ class Sessions:
                 del self._open[next(iter(self._open))]
             self._latest.keep(event.inference, msgspec.structs.replace(event, question=question))
             known, shown = self._conversation(event.key, event.session, event.marker), TurnChoice.of(event)
-            self._found.keep(_name("inference", event.key, event.inference), known)
+            self._conversations.keep(_name("inference", event.key, event.inference), known)
             if event.turn_sha256:
                 turn = _short(event.turn_sha256)
                 if first := known.shows(turn):
@@ -200,7 +200,7 @@ class Sessions:
                 return False
             if event.reply_id and opened.shape == "responses":  # the only API that continues from a reply
                 known = self._conversation(opened.key, opened.session, opened.marker)
-                self._found.keep(_name("reply", opened.key, event.reply_id), known)
+                self._conversations.keep(_name("reply", opened.key, event.reply_id), known)
             if event.reply_sha256:
                 known = self._conversation(opened.key, opened.session, opened.marker)
                 self._remove(_name("turn", opened.key, opened.turn_sha256), known)
@@ -219,7 +219,7 @@ class Sessions:
         with self._mutex:
             self._open.pop(event.inference, None)
             self._latest.drop(event.inference)
-            self._found.drop(_name("inference", event.key, event.inference))
+            self._conversations.drop(_name("inference", event.key, event.inference))
             self._withdraw(event)
 
     def recall(self, reader: LogReader) -> None:
@@ -238,14 +238,14 @@ class Sessions:
 
     def _conversation(self, key: str, session: str, marker: int) -> Conversation:
         name = _name("session", key, session)
-        if (known := self._found.use(name)) is None:
+        if (known := self._conversations.use(name)) is None:
             known = Conversation(session, marker, is_held_back=self._is_held_back(key, session))
-            self._found.keep(name, known)
+            self._conversations.keep(name, known)
         return known
 
     def _keep(self, key: str, known: Conversation) -> str:
         """Keep a conversation that was found by one of its turns, and return its session."""
-        self._found.keep(_name("session", key, known.session), known)
+        self._conversations.keep(_name("session", key, known.session), known)
         return known.session
 
     def _add(self, name: bytes, known: Conversation) -> None:

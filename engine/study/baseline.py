@@ -173,8 +173,8 @@ async def abaseline(
         session.announce(f"{answers} answers, {writer} writes for {name}.")
         said = (*tried, *columns_told(world.benchmark))
         said = (*said, *cutoffs(config, world.splits.events, has_guard=False), *left_out(config, world.splits))
-        for told in said:
-            session.announce(told)
+        for line in said:
+            session.announce(line)
         await _answer(session)
     return read_baseline(run)
 
@@ -318,8 +318,8 @@ def _looking(name: str, world: World) -> World:
     search = looks_in(name, world.benchmark, config.search)
     if search == config.search:
         return world
-    told = msgspec.structs.replace(config, search=search)
-    return world._replace(setting=world.setting._replace(config=told), searches=Searches(search))
+    searching = msgspec.structs.replace(config, search=search)
+    return world._replace(setting=world.setting._replace(config=searching), searches=Searches(search))
 
 
 def _started(world: World, beginning: Beginning, chosen: Sequence[str]) -> BaselineStarted:

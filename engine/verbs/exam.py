@@ -203,10 +203,10 @@ class _Sitting(NamedTuple):
         """Yield the run's log once no other exam of the run is in progress. Raises `Interrupted`, `RunLocked`."""
         turn = self._take_lock()
         if not turn:
-            told = f"Waiting for another exam of {self.run.id} to end."
+            message = f"Waiting for another exam of {self.run.id} to end."
             total = len(self.names)
             note = ProgressNote(
-                run_id=self.run.id, phase="exam", done=0, total=total, message=told, is_announcement=True
+                run_id=self.run.id, phase="exam", done=0, total=total, message=message, is_announcement=True
             )
             self.runtime.observer(note)
         while not turn:

@@ -52,8 +52,8 @@ def summarise(run: Run | Path | str, *, prices: Prices | None = None, fs: FileSy
         if not run.events:
             again = f"run the command that began it again, with --run-id {run.id}"
             way = f"begin it with `mage-es resume {run.id}`" if run.beginning() else again
-            told = f"it ended before its first event; {way}"
-            return RunSummary(run_id=run.id, path=str(run.path), state="empty", problem=told)
+            message = f"it ended before its first event; {way}"
+            return RunSummary(run_id=run.id, path=str(run.path), state="empty", problem=message)
         return _summary(run, prices or Prices(), fs)
     except (LogError, PrerequisiteError, OSError) as error:
         return RunSummary(run_id=run.id, path=str(run.path), state="damaged", problem=str(error))
@@ -136,7 +136,7 @@ def _served(state: State) -> dict[str, dict[str, int]]:
 def _price_sources(state: State, prices: Prices) -> dict[str, str]:
     """Return the source of each model's price, "" if unknown."""
     models = sorted({account.model for account, _ in state.ledger.accounts()})
-    return {model: rate.told if (rate := prices.rate(model)) else "" for model in models}
+    return {model: rate.source if (rate := prices.rate(model)) else "" for model in models}
 
 
 def _actions(reader: LogReader, config: Config) -> Iterator[ActionRow]:

@@ -31,8 +31,8 @@ from mage_es.engine.viewing.transcript import (
     Quotation,
     TrimReport,
     course_taken,
+    replayed,
     report_of,
-    told,
 )
 from mage_es.events import vocabulary as v
 from mage_es.events.digests import sha256_text
@@ -177,7 +177,7 @@ class Rendered:
         seqs = {id(record.event): record.seq for record in facts}
         failures = [event for event in events if isinstance(event, v.CallFailed)]
         found, is_first, taken = list[dict[str, Any]](), True, set[int]()
-        for move, fact in told(course_taken(world, state, plan, events), events):
+        for move, fact in replayed(course_taken(world, state, plan, events), events):
             taken.add(id(fact))
             if isinstance(fact, v.CallFailed):
                 continue
@@ -302,16 +302,16 @@ def _planned(plan: v.QuestionPlanned | None, learned: Learned) -> dict[str, Any]
 
 def _facts(plan: Event | None, end: Event | None) -> list[list[str]]:
     """Return everything else about an asking, each part with its name."""
-    told: dict[str, str] = {}
+    facts: dict[str, str] = {}
     match end:
         case v.AnswerUndecided():
-            told["undecided"] = end.problem
+            facts["undecided"] = end.problem
         case v.AnswerJudged(judge=judge, reason=why):
-            told["judged by"] = ": ".join(filter(None, (judge or _RULE, why)))
+            facts["judged by"] = ": ".join(filter(None, (judge or _RULE, why)))
         case v.AnswerUnanswered(problem=why):
-            told["judged by"] = ": ".join(filter(None, (_RULE, why)))
+            facts["judged by"] = ": ".join(filter(None, (_RULE, why)))
     if isinstance(plan, v.QuestionPlanned):
-        told |= {"template": plan.template.replace("_", " "), "guiding skill": plan.guiding_skill, "donor": plan.donor}
-        told |= {"planned over": ", ".join(plan.planning), "chain of skills": " → ".join(plan.chain)}
-        told["coin"] = f"left out with probability {plan.coin:.2f}" if plan.coin else ""
-    return [[name, text] for name, text in told.items() if text]
+        facts |= {"template": plan.template.replace("_", " "), "guiding skill": plan.guiding_skill, "donor": plan.donor}
+        facts |= {"planned over": ", ".join(plan.planning), "chain of skills": " → ".join(plan.chain)}
+        facts["coin"] = f"left out with probability {plan.coin:.2f}" if plan.coin else ""
+    return [[name, text] for name, text in facts.items() if text]

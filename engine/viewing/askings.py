@@ -120,8 +120,8 @@ class Askings:
             case v.SlotsRolledBack() if self._decisions and self._decisions[-1].event.iteration == event.iteration:
                 self._decisions[-1] = self._decisions[-1]._replace(rolled_to=event.to_iteration)
             case v.ExamOpened():
-                told = (event.exam, event.marker, event.head_seq, event.control, event.execution)
-                self.exam_rows[event.exam] = self.exams.add(seq, None, *told, 0, 0, 0, 0, None, None, None, "")
+                values = (event.exam, event.marker, event.head_seq, event.control, event.execution)
+                self.exam_rows[event.exam] = self.exams.add(seq, None, *values, 0, 0, 0, 0, None, None, None, "")
             case v.ExamClosed() if event.exam in self.exam_rows:  # a baseline closes an exam without a name: itself
                 ends = interval(event.correct, event.total) or (None, None)
                 counts = {name: getattr(event, name) for name in ("correct", "total", "unanswered", "undecided")}
@@ -177,10 +177,10 @@ class Askings:
             return ["" if row is None else names[row] for row in columns["exam"][first:end]]
 
         def titles(first: int, end: int) -> list[str]:
-            told = (columns[name][first:end] for name in ("iteration", "purpose", "carried"))
+            parts = (columns[name][first:end] for name in ("iteration", "purpose", "carried"))
             return [
                 f"exam {exam}" if exam else f"{'start' if k < 0 else f'iter-{k}'} {purpose}{', carried' if why else ''}"
-                for exam, k, purpose, why in zip(exams(first, end), *told, strict=True)
+                for exam, k, purpose, why in zip(exams(first, end), *parts, strict=True)
             ]
 
         rows = len(self.askings)
@@ -343,11 +343,11 @@ class Askings:
         better = [self.rows[name] for name in both if now[name] and not then[name]]
         worse = [self.rows[name] for name in both if then[name] and not now[name]]
         measured = (event.correct - kept, event.total - len(unasked))
-        told = (event.iteration, event.verdict, *measured, event.against, event.drop, event.p_value)
+        values = (event.iteration, event.verdict, *measured, event.against, event.drop, event.p_value)
         best = (event.best, event.best_drop, event.best_p_value, event.smallest_drop)
         right = sum(now[name] and then[name] for name in both)
         same, unpaired = len(both) - len(better) - len(worse), len((now.keys() ^ then.keys()) - unasked)
-        self.guard.add(seq, *told, *best, rolled_to, better, worse, same, right, unpaired, len(unasked))
+        self.guard.add(seq, *values, *best, rolled_to, better, worse, same, right, unpaired, len(unasked))
 
     def _tell(self, exam: int, **values: Any) -> None:
         for name, value in values.items():

@@ -263,8 +263,8 @@ class Viewed:
     def _text(self, name: str, thing: Any) -> dict[str, Any]:
         origin: v.Origin = thing.origin
         seqs = self._life.facts(origin.facts)
-        told = {name: getattr(thing, name, "") for name in ("outcome", "kind", "reasoning", "wrong_answer")}
-        made = {"source": source_of({**told, "origin": msgspec.structs.asdict(origin)}), "facts": seqs}
+        fields = {name: getattr(thing, name, "") for name in ("outcome", "kind", "reasoning", "wrong_answer")}
+        made = {"source": source_of({**fields, "origin": msgspec.structs.asdict(origin)}), "facts": seqs}
         again = self._reading.again.get(name)
         return {
             "fields": fields_of(thing),

@@ -147,16 +147,16 @@ class Counted:
             for purpose, k in series
             for score in (self._score(purpose, k),)
         )
-        told = (closed, *fresh, *anchors, scores.verdict(closed), begun if partial[1] else None, *partial)
+        values = (closed, *fresh, *anchors, scores.verdict(closed), begun if partial[1] else None, *partial)
         sums = (*self._learned.sizes(), *calls, self._paid.total())
-        self.overview.put((), seq, marker, *told, *sums, *[None] * len(Gain._fields), 0)
+        self.overview.put((), seq, marker, *values, *sums, *[None] * len(Gain._fields), 0)
 
     def examine(self, asked: Askings, exam: str, gain: Gain | None) -> None:
         """Note, at the stops since an exam closed, its guidance calls and the gain measured by then."""
         row = asked.exams.at(asked.exam_rows[exam])
         columns = self.overview.columns
-        told = gain._asdict() if gain else {}
+        values = gain._asdict() if gain else {}
         for place in range(bisect_left(columns["from"], row["closed"]), len(self.overview)):
             columns["guidance_at_inference"][place] += row["guidance_calls"] or 0
-            for name, value in told.items():
+            for name, value in values.items():
                 columns[name][place] = value

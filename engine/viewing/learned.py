@@ -229,8 +229,8 @@ class Learned:
         """Add a row for each thing learned, with a node of this kind and its edges."""
         numbers, names, kinds, types, skills, iterations, phases, texts, questions = zip(*things, strict=True)
         seqs, lines = [max(0, seq) for seq in numbers], list(map(line, texts))
-        told = (kinds, types, skills, [None] * len(things), iterations, phases, lines)
-        rows = range(first := self.memories.extend(seqs, names, *told), first + len(things))
+        values = (kinds, types, skills, [None] * len(things), iterations, phases, lines)
+        rows = range(first := self.memories.extend(seqs, names, *values), first + len(things))
         self.seqs.extend(numbers)
         self._questions |= {row: name for row, name in zip(rows, questions, strict=True) if name}
         is_memory, places = node == "memory", len(self.nodes)

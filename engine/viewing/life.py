@@ -201,8 +201,8 @@ class Life:
 
     def _mark(self, seq: int, event: Event) -> None:
         if marker := marker_of(event, v.MAGE_ES.marks):
-            told = {"iteration": marker.number, "phase": marker.phase}
-            self.markers.append({"name": str(marker), "seq": seq, **told})
+            place = {"iteration": marker.number, "phase": marker.phase}
+            self.markers.append({"name": str(marker), "seq": seq, **place})
         else:
             kind, text = _MARKS[type(event)]
             self.marks.append({"seq": seq, "kind": kind, "text": line(text(event))})
@@ -211,8 +211,10 @@ class Life:
         match event:
             case v.InferenceOpened():
                 named = [self.learned.rows[name] for name in event.memories if name in self.learned.rows]
-                told = [getattr(event, name) for name in _OPENED]
-                row = self.inferences.add(seq, None, *told, named, *[None] * len(_CLOSED), line(event.question) or None)
+                values = [getattr(event, name) for name in _OPENED]
+                row = self.inferences.add(
+                    seq, None, *values, named, *[None] * len(_CLOSED), line(event.question) or None
+                )
                 self._inferences[event.inference] = row
             case v.InferenceClosed() if event.inference in self._inferences:
                 row = self._inferences[event.inference]
@@ -258,11 +260,11 @@ def _merged(batches: Batches, types: Container[type[Event]]) -> Iterator[tuple[i
 
 
 def _asked_again(event: v.QuestionsReasked) -> str:
-    found = "; ".join(_found(event))
+    found = "; ".join(_findings(event))
     return f"{event.verb}, {counted(event.calls, 'call')}{f': {found}' if found else ''}"
 
 
-def _found(event: v.QuestionsReasked) -> Iterator[str]:
+def _findings(event: v.QuestionsReasked) -> Iterator[str]:
     """Yield in words the findings of asking again."""
     for each in event.without:
         named = each.memories[0][:_DIGITS] if len(each.memories) == 1 else f"{len(each.memories)} memories"

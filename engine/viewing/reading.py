@@ -74,14 +74,14 @@ class RunReading:
         older = unmeasured(reader, until=last)
         self.life = life = Life(exact=last <= EXACT, prices=self._prices, run=reader.run, older=older)
 
-        def told() -> Iterator[Batches]:
+        def stretches() -> Iterator[Batches]:
             for batches in reader.batches(life.reads, until=last, headers=HEADERS):
                 yield batches
                 if tell:
                     tell(life.seq / last)
 
         try:
-            lives(told(), life)
+            lives(stretches(), life)
         except UnknownEvent as error:  # what came before it is shown
             self.problem = str(error)
         self.times = [record.ts_us for seq in (1, life.seq) for record in reader.records(since=seq, until=seq)]

@@ -98,7 +98,7 @@ def course_taken(world: World, state: State, planned: v.QuestionPlanned, facts: 
 def walk(course: Course, state: State, facts: Sequence[v.Event], requests: Requests) -> list[MoveReport]:
     """Replay a course on recorded facts and return its moves, as far as they are recorded."""
     # A failed attempt at a longer reply is not a move: the reply before it was the last.
-    walked = list(told(course, facts))
+    walked = list(replayed(course, facts))
     found = [report_of(move, state, fact, requests) for move, fact in walked if not isinstance(fact, v.CallFailed)]
     taken = {id(fact) for _, fact in walked}
     # This program would not have made this call, but it was made all the same.
@@ -106,7 +106,7 @@ def walk(course: Course, state: State, facts: Sequence[v.Event], requests: Reque
     return [*found, *(call_report(fact, requests.request(fact.sent)) for fact in others)]
 
 
-def told(course: Course, facts: Sequence[v.Event]) -> Iterator[tuple[Move, v.Event | None]]:
+def replayed(course: Course, facts: Sequence[v.Event]) -> Iterator[tuple[Move, v.Event | None]]:
     """Yield the moves of a course, each with its fact, as far as they are recorded; the first move without a fact is
     the last.
 

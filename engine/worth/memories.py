@@ -300,13 +300,13 @@ def _probation(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
     brought = {merged.parent: seq for seq, merged in merges if name in merged.memory_ids}
     counts = {count.parent: (seq, count) for seq, count in reader.numbered(v.ProbationCounted, until=until)}
     for run, begun in brought.items():
-        told = "not begun"
+        summary = "not begun"
         if run in counts:
             seq, count = counts[run]
             sides = f"{count.shown_right} of {count.shown} right with it, {count.left_out_right} of {count.left_out}"
             state = "over" if count.is_over else "going on"
-            told = f"{state}: of what {run} brought, {sides} without ({event_named(reader, seq)})"
-        yield f"Brought by {run} ({event_named(reader, begun)}); probation {told}"
+            summary = f"{state}: of what {run} brought, {sides} without ({event_named(reader, seq)})"
+        yield f"Brought by {run} ({event_named(reader, begun)}); probation {summary}"
 
 
 def _history(reader: LogReader, name: str, *, until: int) -> Iterator[str]:

@@ -86,11 +86,11 @@ def _own_word(fs: FileSystem, layout: Layout, span: Range, vocabulary: Vocabular
         records = segment.records(span)
     except (LogError, OSError):
         return None
-    told = segment.about
+    about = segment.about
     # Its own description is only a claim; the chain value computed from its events is the proof.
-    if (told.first, told.last) != span or not heads(told, records, vocabulary):
+    if (about.first, about.last) != span or not heads(about, records, vocabulary):
         return None
-    if any(record.event_id != event_id(told.run, record.fact_id) for record in records):
+    if any(record.event_id != event_id(about.run, record.fact_id) for record in records):
         return None  # the chain does not cover identities
     hashes = files.hashes
     return SegmentSealed(
@@ -99,5 +99,5 @@ def _own_word(fs: FileSystem, layout: Layout, span: Range, vocabulary: Vocabular
         rows=len(records),
         sha256=hashes[0],
         vectors_sha256=hashes[1],
-        chain=told.chain,
+        chain=about.chain,
     )

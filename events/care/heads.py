@@ -136,8 +136,8 @@ class _Heads:
                 # trusted key signed: anyone who can cut a log can also record a repair.
                 cuts = (seq for seq, cut in repairs.items() if 0 < cut <= head.checkpoint.size)
                 by = next(cuts, 0) if head not in self._also and not self._is_known(head) else 0
-                told = f"{problem}; the repair at event {by} cut it off" if by else problem
-                (self._cut if by else self._problems).append(told)
+                detail = f"{problem}; the repair at event {by} cut it off" if by else problem
+                (self._cut if by else self._problems).append(detail)
             else:
                 seen += self._lines(head, verifiers)
         missing, first = self._missing(reader, named, seen)
@@ -166,14 +166,14 @@ class _Heads:
         return found
 
     def _untrue(self, head: KeptHead, log_id: str, roots: dict[int, bytes], end: int) -> str:
-        told = head.checkpoint
+        checkpoint = head.checkpoint
         # The id is that of FORMAT, where the chain begins: the head of a twin log with other events has the same id.
-        if told.origin.rpartition("/")[2] != log_id:
-            return f"{head.file} is of another log, {told.origin}"
-        if told.size > end:
-            return f"{head.file} was signed after event {told.size}, and the log ends with event {end}"
-        if told.size not in roots or roots[told.size] != told.root:
-            return f"the events up to {told.size} are not those that were signed ({head.file})"
+        if checkpoint.origin.rpartition("/")[2] != log_id:
+            return f"{head.file} is of another log, {checkpoint.origin}"
+        if checkpoint.size > end:
+            return f"{head.file} was signed after event {checkpoint.size}, and the log ends with event {end}"
+        if checkpoint.size not in roots or roots[checkpoint.size] != checkpoint.root:
+            return f"the events up to {checkpoint.size} are not those that were signed ({head.file})"
         return ""
 
     def _is_known(self, head: KeptHead) -> bool:
@@ -199,8 +199,8 @@ class _Heads:
         for seq, event in reader.numbered(
             *reader.vocabulary.signed, since=max(end + 1, min(named, default=reader.head.seq + 1))
         ):
-            told = f"no head behind event {seq} ({tag_of(event)}) is signed: it was removed, or signing was stopped"
-            return f"{told}; `mage-es key sign` signs the present one", seq
+            problem = f"no head behind event {seq} ({tag_of(event)}) is signed: it was removed, or signing was stopped"
+            return f"{problem}; `mage-es key sign` signs the present one", seq
         return "", 0
 
 

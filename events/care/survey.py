@@ -135,12 +135,12 @@ class _Surveyor:
 
     def _is_whole(self, sealed: SealedEvents, span: Range) -> bool:
         try:
-            whole, told = is_sealed_as(self._fs, self._layout, sealed.seal_of(span)), sealed.open(span).about
+            whole, about = is_sealed_as(self._fs, self._layout, sealed.seal_of(span)), sealed.open(span).about
         except LogError:
             return False
         # A whole segment of another log, copied here by mistake, is not part of this one.
-        ours = (told.log_id, told.run) == (self._about.log_id, self._about.run)
-        return whole and ours and (told.first, told.last, told.previous) == (*span, self._head.chain)
+        ours = (about.log_id, about.run) == (self._about.log_id, self._about.run)
+        return whole and ours and (about.first, about.last, about.previous) == (*span, self._head.chain)
 
     def _keep_frames(self, contents: dict[int, bytes]) -> Scrap | None:
         """Follow the frames that continue the prefix; return the unfinished append at their end, if any."""

@@ -217,11 +217,20 @@ class _Verification:
                 self._add(before, f"its end is missing: {follows}", gap)
         return Head(span.first - 1, "")
 
-    def _check_description(self, path: Path, span: Range, told: Description, head: Head, after: Head) -> None:
-        log = (self._about.log_id, self._about.run) if self._about else (told.log_id, told.run)
-        if (told.first, told.last) != span or (told.log_id, told.run) != log or told.chain != after.chain:
-            self._add(path, f"describes itself as events {told.first} to {told.last} of {told.run} {told.log_id}", span)
-        if head.chain and told.previous != head.chain:
+    def _check_description(self, path: Path, span: Range, description: Description, head: Head, after: Head) -> None:
+        log = (self._about.log_id, self._about.run) if self._about else (description.log_id, description.run)
+        if (
+            (description.first, description.last) != span
+            or (description.log_id, description.run) != log
+            or description.chain != after.chain
+        ):
+            self._add(
+                path,
+                f"describes itself as events {description.first} to {description.last} "
+                f"of {description.run} {description.log_id}",
+                span,
+            )
+        if head.chain and description.previous != head.chain:
             self._add(path, f"does not continue the chain at event {head.seq}", span)
 
     def _check_record(self, listing: Listing) -> None:
@@ -261,8 +270,8 @@ class _Verification:
 
     def _check_reach(self, acknowledged: int, head: Head) -> None:
         if head.seq < acknowledged:
-            told = f" ({self._note})" if self._note else ""
-            problem = f"ends with event {head.seq}, but event {acknowledged} was acknowledged{told}"
+            note = f" ({self._note})" if self._note else ""
+            problem = f"ends with event {head.seq}, but event {acknowledged} was acknowledged{note}"
             # Blame the file in which the missing events would be.
             last = max(self._layout.found(self._fs).wals, default=head.seq + 1)
             self._add(self._layout.wal(last), problem, Range(head.seq + 1, acknowledged))

@@ -30,7 +30,9 @@ class RecordedFacts:
 
     def believe(self, holdings: Iterable[Holding]) -> None:
         # From HEAD, which saves reading every segment once when the log is opened.
-        self._holdings.update({Range(told.first, told.last): frozenset(told.iterations) for told in holdings})
+        self._holdings.update(
+            {Range(holding.first, holding.last): frozenset(holding.iterations) for holding in holdings}
+        )
 
     def find(self, facts: Sequence[Coordinates]) -> dict[Coordinates, int]:
         """Return the facts among these that are recorded, with their sequence numbers. Raises `LogDamaged`."""

@@ -64,10 +64,10 @@ def origin_of(verifier: Verifier, log_id: str) -> str:
 
 def keep(fs: FileSystem, layout: Layout, note: SignedNote) -> Path:
     """Put a signed head beside the log; return the file."""
-    told = checkpoint_in(note, name="the note")
+    checkpoint = checkpoint_in(note, name="the note")
     fs.make_folder(layout.heads)
     # The root is in the name: after a repair another head may follow the same event, and both are kept.
-    file = layout.heads / f"{told.size:020d}-{told.root.hex()[:8]}.note"
+    file = layout.heads / f"{checkpoint.size:020d}-{checkpoint.root.hex()[:8]}.note"
     write_new(fs, file, str(note).encode())
     return file
 

@@ -138,13 +138,17 @@ def checkpoint_in(note: SignedNote, *, name: str) -> Checkpoint:
     """Raises `LogDamaged` for a note that is not a checkpoint."""
     try:
         origin, size, root, *_ = note.text.splitlines()
-        told = Checkpoint(origin, int(size), b64decode(root, validate=True))
+        checkpoint = Checkpoint(origin, int(size), b64decode(root, validate=True))
     except ValueError:
-        told = Checkpoint("", 0, b"")
+        checkpoint = Checkpoint("", 0, b"")
     # Compared with how it would be written: a number with a leading zero, or other base64, would be a second spelling.
-    if not note.text.startswith(str(told)) or not told.origin or len(told.root) != hashlib.sha256().digest_size:
+    if (
+        not note.text.startswith(str(checkpoint))
+        or not checkpoint.origin
+        or len(checkpoint.root) != hashlib.sha256().digest_size
+    ):
         raise LogDamaged(f"{name} is not a checkpoint: its lines must be origin, size and the root in base64.")
-    return told
+    return checkpoint
 
 
 def read_verifier(text: str) -> Verifier:

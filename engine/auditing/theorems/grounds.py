@@ -124,8 +124,8 @@ def _believed(signed: HeadsVerdict, run: Run, reader: LogReader, exams: Sequence
     witnessed = (f"event {line.seq} seen {_moment(line.at)} by {line.verifier.name}" for line in seen[-2:])
     yield "times are true", "; ".join(witnessed) or "this machine's clock alone"
     seeds = [seed for event in reader.of(RunRegistered) for seed in event.seeds]
-    told = f"seeds {', '.join(map(str, seeds))} were registered" if seeds else "nothing was registered"
-    yield "no other runs were made and thrown away", told
+    detail = f"seeds {', '.join(map(str, seeds))} were registered" if seeds else "nothing was registered"
+    yield "no other runs were made and thrown away", detail
 
 
 def _moment(seconds: int) -> str:

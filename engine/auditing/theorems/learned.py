@@ -168,13 +168,13 @@ class _Recorded:
         async def make(call: Call, move: Ask) -> None:
             """Make no call: the run, too, continued without this reply."""
 
-        def heard(move: Ask, called: v.ModelCalled) -> None:
+        def note_reply(move: Ask, called: v.ModelCalled) -> None:
             if called.tier == "guidance" and misreplied(self.player, move.request, called):
                 raise LogError(f"{called.model} replies otherwise about {called.about}")
 
         setting = self.world.setting
         return await recorded_typed(
-            self.state, call, reply, setting.templates, model=setting.config.guidance, make=make, heard=heard
+            self.state, call, reply, setting.templates, model=setting.config.guidance, make=make, on_reply=note_reply
         )
 
     def apply(self, record: v.Record) -> None:
@@ -225,10 +225,12 @@ def _otherwise(at: _Recorded, records: Sequence[v.Record]) -> tuple[str, int]:
         if isinstance(error, PrerequisiteError):
             raise
         return f"{where} cannot be decided again ({type(error).__name__}: {error})", 0
-    for place, (told, found) in enumerate(zip_longest((record.event for record in records), made) if commands else ()):
-        if told is None or found is None or told != as_recorded(found, told):
-            what = v.tag_of(told) if told else f"no {v.tag_of(made[place])}"
-            also = f" ({differing(told, found)})" if told and type(told) is type(found) else ""
+    for place, (recorded, found) in enumerate(
+        zip_longest((record.event for record in records), made) if commands else ()
+    ):
+        if recorded is None or found is None or recorded != as_recorded(found, recorded):
+            what = v.tag_of(recorded) if recorded else f"no {v.tag_of(made[place])}"
+            also = f" ({differing(recorded, found)})" if recorded and type(recorded) is type(found) else ""
             return f"{where}: verdicts and replies do not lead to this {what}{also}", min(place, len(records) - 1)
     return "", 0 if commands else -1
 
@@ -313,18 +315,18 @@ def _driven(work: Coroutine[Any, Any, Command]) -> Command:
     raise TypeError("a recorded phase waited for something")
 
 
-def as_recorded(made: v.Event, told: v.Event) -> v.Event:
+def as_recorded(made: v.Event, recorded: v.Event) -> v.Event:
     """Return an event with the recorded numbers, where it differs only as two machines round differently."""
-    if type(told) is not type(made):
+    if type(recorded) is not type(made):
         return made
-    match told:
+    match recorded:
         case v.MemoryAppended() | v.MemoryProposed():
-            texts = (getattr(told, name, "") for name in ("question", "recognise", "reasoning"))
-            one, other = from_bytes(clear_vector(told.embedding, *texts)), from_bytes(made.embedding)  # type: ignore[attr-defined]
+            texts = (getattr(recorded, name, "") for name in ("question", "recognise", "reasoning"))
+            one, other = from_bytes(clear_vector(recorded.embedding, *texts)), from_bytes(made.embedding)  # type: ignore[attr-defined]
             is_near = one.shape == other.shape and bool(abs(one - other).max(initial=0) < _NEAR)
-            return msgspec.structs.replace(made, embedding=told.embedding) if is_near else made
+            return msgspec.structs.replace(made, embedding=recorded.embedding) if is_near else made
         case v.QuestionPlanned() | v.ProposalSettled():
-            near = {name: getattr(told, name) for name in told.__struct_fields__}
+            near = {name: getattr(recorded, name) for name in recorded.__struct_fields__}
             return msgspec.structs.replace(
                 made, **{name: value for name, value in near.items() if _is_near(value, getattr(made, name))}
             )
@@ -348,6 +350,6 @@ def is_planned_anywhere(world: World) -> bool:
     return world.embedder.name == "hash" and not is_sequential(world.benchmark)
 
 
-def differing(told: v.Event, made: v.Event) -> str:
-    fields = (name for name in told.__struct_fields__ if getattr(told, name) != getattr(made, name))
+def differing(recorded: v.Event, made: v.Event) -> str:
+    fields = (name for name in recorded.__struct_fields__ if getattr(recorded, name) != getattr(made, name))
     return ", ".join(fields)

@@ -82,8 +82,8 @@ def check_repairs(reader: LogReader) -> Iterator[Check]:
     """Yield a doubt if a repair cut events out: exams or curations may have been among them."""
     cuts = [(seq, event) for seq, event in reader.numbered(LogRepaired) if event.cut_first]
     if cuts:
-        told = [f"event {seq} records that events {_span(event)} were cut out" for seq, event in cuts]
-        detail = f"{'; '.join(told)}: what they held, such as an exam, is not known here"
+        gaps = [f"event {seq} records that events {_span(event)} were cut out" for seq, event in cuts]
+        detail = f"{'; '.join(gaps)}: what they held, such as an exam, is not known here"
         yield Check(name=REPAIRS, ok=True, detail=detail, measured=f"{len(cuts)} cut", seq=cuts[0][0], doubt=True)
 
 
@@ -104,14 +104,14 @@ def check_keys(reader: LogReader) -> Iterator[Check]:
     destroyed = {event.subject_id: seq for seq, event in reader.numbered(KeyDestroyed)}
     here = set(reader.keys.ids.values()) if reader.keys else set()
     back = sorted(destroyed.keys() & here)
-    told = (
+    restored = (
         f"the key of {', '.join(back)} is there again, from a copy of the file of keys: erase it again, and that copy"
     )
     if destroyed:
         yield Check(
             name="keys",
             ok=not back,
-            detail=told if back else "each key that was destroyed is gone",
+            detail=restored if back else "each key that was destroyed is gone",
             measured=f"{len(back)} of {len(destroyed)} there",
             bound="0 there",
             seq=destroyed[back[0]] if back else 0,

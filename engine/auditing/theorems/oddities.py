@@ -54,7 +54,7 @@ def check_oddities(run: Run, reader: LogReader) -> Check:
         ],
         "events are earlier than one before them": set_back,
     }
-    told = [f"{len(found)} {what} (first {found[0]})" for what, found in kinds.items() if found]
-    detail = "; ".join(told) or "each request has one reply, each reply its own id, and time runs on"
+    listed = [f"{len(found)} {what} (first {found[0]})" for what, found in kinds.items() if found]
+    detail = "; ".join(listed) or "each request has one reply, each reply its own id, and time runs on"
     measured = f"{sum(map(len, kinds.values()))} odd"
-    return Check(name="oddities", ok=True, detail=detail, measured=measured, bound="0 odd", doubt=bool(told))
+    return Check(name="oddities", ok=True, detail=detail, measured=measured, bound="0 odd", doubt=bool(listed))

@@ -75,9 +75,9 @@ def check_paraphrases(reader: LogReader, given: CheckBasis) -> Check:
     except PrerequisiteError as error:
         return _unchecked(str(error))
     blurred = f", {found.blurred} of which it cannot tell from one another" if found.blurred else ""
-    told = f"{len(learned)} questions learned from, {len(guarded)} guarded ones{blurred}, by {world.embedder.name}"
+    compared = f"{len(learned)} questions learned from, {len(guarded)} guarded ones{blurred}, by {world.embedder.name}"
     nearest = "; ".join(f"{pair.learned} to {pair.guarded}: {pair.cosine:.3f}" for pair in found.pairs[:_TOLD])
-    detail = f"{told}; nearest: {nearest}" if nearest else told
+    detail = f"{compared}; nearest: {nearest}" if nearest else compared
     return _check(ok=True, detail=detail, measured=f"{len(found.pairs)} pairs", doubt=bool(found.pairs))
 
 

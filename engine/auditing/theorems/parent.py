@@ -59,17 +59,19 @@ def check_past(run: Run, reader: LogReader) -> Iterator[Check]:
     while (about := reader.goes_on_from) and (begun := inheritance(reader)):
         part = part.past
         verdict = verify_log(part.log_path)
-        told = Past(seq=begun.seq, head=Head(begun.head_seq, begun.head_chain), takes=taken_types(not_inherited(begun)))
+        claimed = Past(
+            seq=begun.seq, head=Head(begun.head_seq, begun.head_chain), takes=taken_types(not_inherited(begun))
+        )
         problem = problems_of(verdict)
-        if not problem and verdict.head != told.head:
+        if not problem and verdict.head != claimed.head:
             problem = f"{part.log_path} ends with another event than {begun.parent} did"
-        if not problem and about != told:
+        if not problem and about != claimed:
             problem = f"what it takes from {begun.parent} is not what {reader.run} says of it"
         if problem:
             yield Check(name=PAST, ok=False, detail=problem, bound=BOUND, damaged=True)
             return
-        detail = f"{told.head.seq} events of {begun.parent}, of which those up to {told.seq} count"
-        yield Check(name=PAST, ok=True, detail=detail, measured=f"{told.head.seq} equal", bound=BOUND)
+        detail = f"{claimed.head.seq} events of {begun.parent}, of which those up to {claimed.seq} count"
+        yield Check(name=PAST, ok=True, detail=detail, measured=f"{claimed.head.seq} equal", bound=BOUND)
         reader = LogReader(part.log_path)
 
 
@@ -89,7 +91,7 @@ def _check_merged(reader: LogReader, begun: RunInherited, parent: Run) -> Check:
     left = {each.memory_id for each in mark.left_out if each.reason != "kind"}
     wrong = sorted(theirs.keys() ^ {*mark.memory_ids, *left})
     if wrong:
-        detail = f"{wrong[0]} was learned by {parent.id} and is not told, or told and not learned"
+        detail = f"{wrong[0]} was learned by {parent.id} and is not on record, or on record and not learned"
         return Check(name=NAME, ok=False, detail=detail, measured=f"{len(wrong)} differ", bound=BOUND, seq=2)
     # What both parents had may be the other's account of it.
     others = {name for other in reader.of(RunMerged, until=until) if other != mark for name in other.memory_ids}

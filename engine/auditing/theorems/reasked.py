@@ -141,22 +141,24 @@ def _unfounded(own: LogReader, found: Sequence[Prompted], named: Sequence[tuple[
     """Return what the run says about the questions asked again that does not follow from their log, or ""."""
     before = 0
     for seq, event in named:
-        told = f"event {seq} of the run, of `{event.verb}`, says"
+        claim = f"event {seq} of the run, of `{event.verb}`, says"
         made = sum(1 for _ in own.events({v.ModelCalled: ("iteration",)}, since=before + 1, until=event.head_seq))
         if made != event.calls:
-            return f"{told} {counted(event.calls, 'call')}, and {made} are there"
+            return f"{claim} {counted(event.calls, 'call')}, and {made} are there"
         before = event.head_seq
         if event.without and event.verb not in WANTED:
-            return f"{told} what memories are worth, which it does not ask"
+            return f"{claim} what memories are worth, which it does not ask"
         records = own.records({v.QuestionPlanned, v.AnswerJudged, v.AnswerUndecided}, until=event.head_seq)
         answers = reasked(records, found) if event.without else {}
         until = [asking for asking in found if asking.judged < seq]
         for each in event.without:
             if (there := asked_without(event.verb, until, frozenset(each.memories), answers)) != each:
-                return f"{told} {_in_words(each)} of {len(each.memories)} memories, and there are {_in_words(there)}"
+                return f"{claim} {_in_words(each)} of {len(each.memories)} memories, and there are {_in_words(there)}"
         for flip in event.flips:
             if not _is_flip(own, flip, until=event.head_seq):
-                return f"{told} that {flip.question_id} flips from {flip.before} to {flip.after}, and no two answers do"
+                return (
+                    f"{claim} that {flip.question_id} flips from {flip.before} to {flip.after}, and no two answers do"
+                )
     return ""
 
 

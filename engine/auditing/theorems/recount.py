@@ -218,9 +218,9 @@ class Recount:
         asking.is_reworded = self.may_reword and made != planned.prompt_sha256
         if made != planned.prompt_sha256 and not asking.is_reworded:
             shown = first.request.text if isinstance(first, Ask) else ""
-            told = planned.prompt_sha256[:16] or "none"
+            recorded = planned.prompt_sha256[:16] or "none"
             return self._differs(
-                asking, shown, f"its plan has the prompt {told}, its state makes {made[:16] or 'none'}"
+                asking, shown, f"its plan has the prompt {recorded}, its state makes {made[:16] or 'none'}"
             )
         return ""
 
@@ -372,8 +372,8 @@ class Recount:
             asking.unchecked = SCORER_GONE
             return ""
         if isinstance(settled, v.AnswerUndecided) and settled.problem.startswith(FAILED):
-            told = "right" if isinstance(made, v.AnswerJudged) and made.correct else "not right"
-            asking.unchecked = f"its scorer failed then; now it says {told}"
+            now = "right" if isinstance(made, v.AnswerJudged) and made.correct else "not right"
+            asking.unchecked = f"its scorer failed then; now it says {now}"
             return ""
         return f"recorded is {_in_words(settled)}; scored again it is {_in_words(made)}"
 
@@ -462,6 +462,6 @@ def misreplied(player: Model | None, request: Request, called: v.ModelCalled) ->
         said: Completion = end.value
         if (text := without_reasoning(said.text)) != called.text:
             return f"{called.model} replies {text[-60:]!r} to this request, and recorded is {called.text[-60:]!r}"
-        made, told = (tuple(getattr(each, name) for name in _COUNTS) for each in (said, called))
-        return "" if made == told else f"{called.model} counts {made} tokens, and recorded are {told}"
+        made, recorded = (tuple(getattr(each, name) for name in _COUNTS) for each in (said, called))
+        return "" if made == recorded else f"{called.model} counts {made} tokens, and recorded are {recorded}"
     raise TypeError(f"{player.name} awaits something, so it is not a stand-in")

@@ -145,8 +145,8 @@ def _otherwise(setting: Setting, state: State, event: v.Event) -> str:
         case v.GuardDecided(iteration=k) if setting.evolution:  # a publish asks the guard about each proposal
             decided = _made(v.GuardDecided, take_snapshot(setting, state, TakeSnapshot(k)))
             if decided != event:
-                ours, told = (f"{each.verdict} (drop {each.drop:g})" for each in (decided, event))
-                return f"guard {config.guard} with its limits makes {ours} of iteration {k}, and not {told}"
+                ours, recorded = (f"{each.verdict} (drop {each.drop:g})" for each in (decided, event))
+                return f"guard {config.guard} with its limits makes {ours} of iteration {k}, and not {recorded}"
         case v.RunFinished() if 0 < event.iterations < config.iterations:
             if not config.early_stopping or not is_mastered(setting, state):
                 return f"iterations is {config.iterations}, and the run finished after {event.iterations}"

@@ -63,7 +63,7 @@ _BY_PLACE = re.compile(r"(test-)?row-\d+\+*")
 _DIGITS, _WORDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+|\d+")
 
 
-class Told(NamedTuple):
+class Disclosure(NamedTuple):
     """How much something (`task type`, `id`, `split`) reveals about the answers to `asked` questions. It is right for
     `right` of them, against `plain` without it; `better` and `worse` count the questions that only one of these gets
     right, `p` is the exact test's. `learned` counts the questions whose answers were known; `on` and `tried` name the
@@ -93,14 +93,14 @@ class Told(NamedTuple):
         )
 
 
-def told_by(
+def disclosures(
     questions: Mapping[str, Question],
     splits: Splits,
     *,
     task_types: str,
     is_type_asked: bool = False,
     only_leaks: bool = False,
-) -> list[Told]:
+) -> list[Disclosure]:
     """Return what task types, ids and the split reveal about the answers: leaks first, the most certain at the top.
     `task_types` is what the types in use are made from, as a run records it (`task_type_source`). With `only_leaks`,
     what gives nothing away may have a smaller `plain`: texts are embedded only where they could clear a suspicion.
@@ -117,7 +117,7 @@ def told_by(
     if not is_type_asked and not all(_BY_PLACE.fullmatch(question.id) for question in known):
         found.append(_by_value("id", known, guarded, lambda q: _DIGITS.sub("#", q.id), only_leaks))
         found.append(_by_copy("id, which holds it", [*known, *guarded], lambda q: q.id))
-    return sorted(found, key=lambda told: (not told.is_leak, told.p))
+    return sorted(found, key=lambda each: (not each.is_leak, each.p))
 
 
 def target_leaks(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[str, ...]:
@@ -125,13 +125,13 @@ def target_leaks(config: Config, benchmark: Benchmark, splits: Splits) -> tuple[
     questions = {question.id: question for question in all_questions(benchmark)}
     types = benchmark.task_type_source if config.task_types == "benchmark" else "input"
     asked = traits_of(benchmark).is_type_asked
-    found = told_by(questions, splits, task_types=types, is_type_asked=asked, only_leaks=True)
+    found = disclosures(questions, splits, task_types=types, is_type_asked=asked, only_leaks=True)
     is_own = bool(column_roles_of(benchmark))
-    told = tuple(warning(told, is_own=is_own) for told in found if told.is_leak)
+    warnings = tuple(warning(each, is_own=is_own) for each in found if each.is_leak)
     traits = traits_of(benchmark)
     given = [*filter(None, (traits.task, benchmark.answer_format if traits.labels else ""))]
     quoted = Guarded(splits.events).likeness(given) if given else NOTHING_ALIKE
-    return (*told, _QUOTED.format(quoted.split.replace("_", "-"))) if quoted.is_leak else told
+    return (*warnings, _QUOTED.format(quoted.split.replace("_", "-"))) if quoted.is_leak else warnings
 
 
 def check_target_leaks(reader: LogReader, started: RunStarted) -> Iterator[Check]:
@@ -144,28 +144,28 @@ def check_target_leaks(reader: LogReader, started: RunStarted) -> Iterator[Check
         return
     splits = recorded_splits(committed, questions)
     by_id = {question.id: question for question in questions}
-    found = told_by(by_id, splits, task_types=started.task_type_source, is_type_asked=started.is_type_asked)
+    found = disclosures(by_id, splits, task_types=started.task_type_source, is_type_asked=started.is_type_asked)
     is_own = started.benchmark.startswith(OWN_TASKS)
-    for told in found:
-        if told.is_leak:
-            measured = f"{told.right} of {told.asked} right, {told.plain} without"
-            yield Check(name=NAME, ok=False, detail=warning(told, is_own=is_own), measured=measured, bound=BOUND)
-    if not any(told.is_leak for told in found):
-        most = max((told.right - told.plain for told in found), default=0)
-        named = ", ".join(f"{told.what} {told.right} of {told.asked} ({told.plain} without)" for told in found)
+    for each in found:
+        if each.is_leak:
+            measured = f"{each.right} of {each.asked} right, {each.plain} without"
+            yield Check(name=NAME, ok=False, detail=warning(each, is_own=is_own), measured=measured, bound=BOUND)
+    if not any(each.is_leak for each in found):
+        most = max((each.right - each.plain for each in found), default=0)
+        named = ", ".join(f"{each.what} {each.right} of {each.asked} ({each.plain} without)" for each in found)
         detail = f"answers right from more than the text: {named}" if found else "unchecked: too few questions"
         yield Check(name=NAME, ok=True, detail=detail, measured=f"{most:+d} right at most", bound=BOUND)
 
 
-def warning(told: Told, *, is_own: bool) -> str:
+def warning(disclosure: Disclosure, *, is_own: bool) -> str:
     """Return what a leak means and what to do about it; `is_own`: the tasks are the user's own."""
-    if told.what == "split":
+    if disclosure.what == "split":
         way = "Divide the tasks so that each answer is on both sides."
-    elif told.what.startswith("task type"):
+    elif disclosure.what.startswith("task type"):
         way = f"Begin a run without it: {'--columns task_type=' if is_own else '--task-types input'}"
     else:
         way = f"Begin a run {'without them: --columns id=' if is_own else 'with ids that say nothing.'}"
-    return f"{told}. An exam then measures the {told.what.partition(',')[0]} and no memory. {way}"
+    return f"{disclosure}. An exam then measures the {disclosure.what.partition(',')[0]} and no memory. {way}"
 
 
 def _drawn(questions: Mapping[str, Question], names: Sequence[str]) -> list[Question]:
@@ -180,10 +180,10 @@ def _by_value(
     guarded: Sequence[Question],
     value_of: Callable[[Question], str],
     only_leaks: bool,
-) -> Told:
+) -> Disclosure:
     """Return what a value of a question reveals, learned on the evolution questions, or else on the other side."""
 
-    def tried(learned: Sequence[Question], asked: Sequence[Question], *, is_text_compared: bool) -> Told:
+    def tried(learned: Sequence[Question], asked: Sequence[Question], *, is_text_compared: bool) -> Disclosure:
         found = _tried(what, learned, asked, value_of, is_text_compared=is_text_compared)
         # What texts suggest only makes a leak smaller: without a leak, texts need not be compared.
         is_suspect = found.is_leak and not is_text_compared
@@ -201,7 +201,7 @@ def _tried(
     value_of: Callable[[Question], str],
     *,
     is_text_compared: bool,
-) -> Told:
+) -> Disclosure:
     answers: dict[str, Counter[str]] = {}
     for question in known:
         answers.setdefault(value_of(question), Counter())[_answer(question)] += 1
@@ -222,10 +222,12 @@ def _tried(
         better, worse = better + (is_right > is_plain), worse + (is_plain > is_right)
         if is_right and not is_plain and not example:
             example = f"{value!r} for {question.gold!r:.60}"
-    return Told(what, example, len(known), len(asked), right, plain, better, worse, sign_test(better, better + worse))
+    return Disclosure(
+        what, example, len(known), len(asked), right, plain, better, worse, sign_test(better, better + worse)
+    )
 
 
-def _by_copy(what: str, questions: Sequence[Question], text_of: Callable[[Question], str]) -> Told:
+def _by_copy(what: str, questions: Sequence[Question], text_of: Callable[[Question], str]) -> Disclosure:
     """Return whether a text beside a question holds its answer more often than the same text of another question."""
     own = [_holds(text_of(question), question) for question in questions]
     # The next one in the order of hashes: a partner drawn at random, the same each time.
@@ -234,7 +236,7 @@ def _by_copy(what: str, questions: Sequence[Question], text_of: Callable[[Questi
     worse = sum(other > one for one, other in zip(own, others, strict=True))
     held = (q for q, is_there in zip(questions, own, strict=True) if is_there)
     example = next((f"{text_of(q)!r} for {q.gold!r:.60}" for q in held), "")
-    return Told(
+    return Disclosure(
         *(what, example, 0, len(questions), sum(own), sum(others), better, worse),
         sign_test(better, better + worse),
         tried="all splits",
@@ -261,7 +263,7 @@ def _forms(answer: str) -> Sequence[Sequence[str]]:
     return [words for words in map(_WORDS.findall, coded) if words]
 
 
-def _by_split(known: Sequence[Question], exam: Sequence[Question]) -> Told:
+def _by_split(known: Sequence[Question], exam: Sequence[Question]) -> Disclosure:
     before, after = Counter(map(_answer, known)), Counter(map(_answer, exam))
     answer = _commonest(after)
     right, other = after[answer], before[answer]
@@ -271,7 +273,7 @@ def _by_split(known: Sequence[Question], exam: Sequence[Question]) -> Told:
         p = fisher_exact(right, len(exam) - right, other, len(known) - other, is_one_sided=True)
         p = min(1.0, len(before | after) * p)
     plain = round(share * len(exam))
-    return Told(
+    return Disclosure(
         "split", f"{answer!r}", len(known), len(exam), right, plain, max(0, right - plain), 0, p, tried="held-out"
     )
 

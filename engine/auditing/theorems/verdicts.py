@@ -67,7 +67,7 @@ def basis_of(reader: LogReader, *, data_dir: Path | str | None, benchmark: Bench
 def check_scorer(reader: LogReader, given: CheckBasis) -> Check:
     """Return whether a single scorer scored all exams, and whether it is the one that the run learned with."""
     started, records = first_event(reader), exam_records(reader)
-    told = scorer_in_words(scorer_of(started))
+    before = scorer_in_words(scorer_of(started))
     scorers = [(record, scorer_of(record.scored_by)) for record in records]
     if other := next(((record, scorer) for record, scorer in scorers if scorer != scorers[0][1]), None):
         first, ours, theirs = (records[0].opened.exam, *map(scorer_in_words, (scorers[0][1], other[1])))
@@ -89,7 +89,7 @@ def check_scorer(reader: LogReader, given: CheckBasis) -> Check:
         doubts.append(f"exams were scored by another than the run learned by: {scorer_in_words(scorers[0][1])}")
     if given.world and given.scorer != (scorers[0][1] if scorers else scorer_of(started)):
         doubts.append(f"the scorer that is here now is another: {scorer_in_words(given.scorer)}")
-    about = f"{told}; package {started.package_version}, {started.package_sha256[:16] or 'unknown'}"
+    about = f"{before}; package {started.package_version}, {started.package_sha256[:16] or 'unknown'}"
     detail = "; ".join((about, *doubts))
     return Check(name=SCORER, ok=True, detail=detail, measured="1 scorer", bound="1 scorer", doubt=bool(doubts))
 
@@ -169,17 +169,17 @@ def _misjudged(run: Run, reader: LogReader, given: CheckBasis) -> tuple[str, int
             anew[event.exam] = event
             continue
         assert isinstance(event, v.QuestionsReasked)
-        for told in event.judged:
+        for claim in event.judged:
             with suppress(LogError):  # other checks say what is wrong with a log
-                taken = exams[told.exam]._replace(rejudged=anew.get(told.exam)) if told.exam in exams else None
+                taken = exams[claim.exam]._replace(rejudged=anew.get(claim.exam)) if claim.exam in exams else None
                 answers = recorded_answers(run, reader, world, taken, until=seq)
-                opinions = answers.opinions(replies_of(run, reader, {"judge": told.judge}))
-                counted = answers.result(told.judge, opinions)
+                opinions = answers.opinions(replies_of(run, reader, {"judge": claim.judge}))
+                counted = answers.result(claim.judge, opinions)
                 # A call that failed then may have been made since, and another release may ask in other words.
                 unknown = sum(each.problem == "unanswered" for each in opinions)
-                now = min(max(told.now, counted.now), counted.now + unknown)
-                if told != msgspec.structs.replace(counted, now=now):
-                    said = f"{told.judge} found {told.now} of {told.total} right that are {told.right} on record"
+                now = min(max(claim.now, counted.now), counted.now + unknown)
+                if claim != msgspec.structs.replace(counted, now=now):
+                    said = f"{claim.judge} found {claim.now} of {claim.total} right that are {claim.right} on record"
                     return f"{said}, and it is {counted.now} of {counted.total} and {counted.right}", seq
     return "", 0
 
@@ -214,8 +214,10 @@ def _regolded(reader: LogReader, world: World | None) -> str:
         stored, has_gold = stored_questions(reader, world.benchmark.name)
     except LogDamaged:  # the check of the questions says so
         return ""
-    told = changes(stored, [world.questions[each.id] for each in stored if each.id in world.questions], gold=has_gold)
-    return f"the questions beside the log are not those of {world.benchmark.name}: {told}" if told else ""
+    changed = changes(
+        stored, [world.questions[each.id] for each in stored if each.id in world.questions], gold=has_gold
+    )
+    return f"the questions beside the log are not those of {world.benchmark.name}: {changed}" if changed else ""
 
 
 def _exam(record: ExamRecord, events: Sequence[v.Record], state: State, given: CheckBasis) -> Check:
@@ -241,9 +243,9 @@ def _misrejudged(record: ExamRecord, closed: v.ExamClosed, recount: Recount, giv
     anew = record.rejudged
     if anew is None:
         return ""
-    told = [each.question_id for each in anew.verdicts]
+    ids = [each.question_id for each in anew.verdicts]
     answers = {each.question_id for each in recount.settled if not isinstance(each, v.AnswerUnanswered)}
-    if len({*told}) < len(told) or not answers.issuperset(told) or anew.total != closed.total:
+    if len({*ids}) < len(ids) or not answers.issuperset(ids) or anew.total != closed.total:
         return f"it has {closed.total} answers, and not each of them was scored again once"
     right = sum(each.correct for each in anew.verdicts)
     unanswered = sum(isinstance(each, v.AnswerUnanswered) for each in recount.settled)
@@ -279,7 +281,7 @@ def _misasked(record: ExamRecord, plans: Sequence[v.QuestionPlanned], state: Sta
     for draft in drafts:
         made = draft.event
         if isinstance(made, v.QuestionPlanned):
-            told = recorded[made.question_id]
-            if wrong := differing(told, as_recorded(made, told)):
+            earlier = recorded[made.question_id]
+            if wrong := differing(earlier, as_recorded(made, earlier)):
                 return f"{made.question_id}: its plan is not what its state makes: {wrong}"
     return ""

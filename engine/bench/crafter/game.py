@@ -63,15 +63,15 @@ class CrafterGame:
         now = self._now
         is_dead = now.inventory["health"] <= 0
         scene = Scene(now.semantic, now.position, now.facing, is_sleeping=now.is_sleeping, is_dead=is_dead)
-        told = notice + long_term(scene)
+        text = notice + long_term(scene)
         seen = [Entity(thing.name, "thing") for thing in in_view(scene)]
         gained = [Entity(name, "item") for name in (happened.gained if happened else ())]
         reached = [Entity(name, "achievement") for name in (happened.achieved if happened else ())]
         return Observation(
-            text=f"{short_term(now.inventory)}\n\n{told}",
+            text=f"{short_term(now.inventory)}\n\n{text}",
             entities=(*seen, *gained, *reached),
             relations=happened.relations if happened else (),
-            recalled=told,
+            recalled=text,
         )
 
 

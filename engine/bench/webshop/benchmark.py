@@ -107,8 +107,8 @@ class WebShop:
         self._test = test_places(self.goals, preset.test_goals, stream=stream if by_product else None)
         shown = f"{mode} mode, {steps} steps"
         made_by = f"{goals} goals, seed {seed}, {'by product' if by_product else 'by index'}"
-        told = (*files.hashes, preset.name, made_by, shown, f"nouns by {nouns.name}")
-        self.data_sha256 = hashlib.sha256("\n".join(told).encode()).hexdigest()
+        origins = (*files.hashes, preset.name, made_by, shown, f"nouns by {nouns.name}")
+        self.data_sha256 = hashlib.sha256("\n".join(origins).encode()).hexdigest()
         self._made: dict[Split, tuple[Question, ...]] = {}
 
     def questions(self, split: Split) -> Sequence[Question]:

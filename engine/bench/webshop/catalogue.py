@@ -120,8 +120,8 @@ def _products(entries: Sequence[RawProduct], instructions: Mapping[str, ProductI
     found: dict[str, Product] = {}
     for raw in entries:
         if raw.asin != "nan" and len(raw.asin) <= LONGEST_ASIN and raw.asin not in found:
-            told = instructions.get(raw.asin)
-            found[raw.asin] = _product(raw, tuple(told.attributes) if told else ())
+            known = instructions.get(raw.asin)
+            found[raw.asin] = _product(raw, tuple(known.attributes) if known else ())
     return list(found.values())
 
 

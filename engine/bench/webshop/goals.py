@@ -44,16 +44,16 @@ def synthetic_goals(catalogue: Catalogue, instructions: Mapping[str, ProductInst
     """Return one goal for each combination of option values of each product with an instruction."""
     goals: list[Goal] = []
     for product in catalogue.products:
-        told = instructions.get(product.asin)
-        if told is None or told.instruction is None or not told.instruction_attributes:
+        known = instructions.get(product.asin)
+        if known is None or known.instruction is None or not known.instruction_attributes:
             continue
         bound, price_text = _price_bound(catalogue.prices[product.asin], stream)
         names = sorted(product.options)
         for values in combinations(*(product.options[name] for name in names)):
             options = tuple(map(Option, names, values))
             named = ", and ".join(f"{option.name}: {option.value}" for option in options)
-            text = f"{told.instruction}{' with ' if named else ''}{named}{price_text}"
-            attributes = tuple(told.instruction_attributes)
+            text = f"{known.instruction}{' with ' if named else ''}{named}{price_text}"
+            attributes = tuple(known.instruction_attributes)
             goals.append(Goal(product=product, text=text, attributes=attributes, options=options, price_upper=bound))
     return goals
 
@@ -64,11 +64,14 @@ def human_goals(
     """Return one goal for each person's instruction that names an attribute."""
     goals = []
     for product in catalogue.products:
-        for told in instructions.get(product.asin, ()):
-            if told.instruction_attributes:
+        for instruction in instructions.get(product.asin, ()):
+            if instruction.instruction_attributes:
                 bound, price_text = _price_bound(catalogue.prices[product.asin], stream)
-                options = tuple(Option("", value) for value in told.instruction_options)
-                text, attributes = told.instruction.strip(".") + price_text, tuple(told.instruction_attributes)
+                options = tuple(Option("", value) for value in instruction.instruction_options)
+                text, attributes = (
+                    instruction.instruction.strip(".") + price_text,
+                    tuple(instruction.instruction_attributes),
+                )
                 goals.append(
                     Goal(product=product, text=text, attributes=attributes, options=options, price_upper=bound)
                 )

@@ -98,14 +98,14 @@ def specified(
 def _columns(text: str) -> dict[str, str]:
     found = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
-        role, told, column = pair.replace("=", ":", 1).partition(":")
-        if not told and role not in ROLES:
+        role, separator, column = pair.replace("=", ":", 1).partition(":")
+        if not separator and role not in ROLES:
             raise UsageError(
                 f"{pair!r} does not say what that column is: write ROLE={pair}, with one of {', '.join(ROLES)}."
             )
         if role not in ROLES:
             raise UsageError(f"A column cannot be the {role!r} of a task.{nearest(role, list(ROLES))}")
-        if not column and (not told or role in NEEDED):
+        if not column and (not separator or role in NEEDED):
             none = "" if role in NEEDED else f", or {role}= for none"
             raise UsageError(f"Name the column of the {role}: {role}=NAME{none}.")
         found[role] = column

@@ -27,9 +27,9 @@ from mage_es.engine.exports.otel.spans import (
     TraceVerdict,
     Tracing,
     Upstream,
+    attributes_of,
     feedback_verdict,
     inference_spans,
-    told_by,
 )
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Telemetry
@@ -108,7 +108,7 @@ class QueuedOutbox:
                 if len(self._known) > _REMEMBERED:
                     self._known.popitem(last=False)
         about = ids, opened, closed, end_us, Upstream(run, address)
-        says = {name: told_by(row(name)) for name in opened.memories} if opened and self._has_texts else NO_TEXTS
+        says = {name: attributes_of(row(name)) for name in opened.memories} if opened and self._has_texts else NO_TEXTS
         self.take(inference_spans(*about, shape=shape, has_texts=self._has_texts, says=says))
 
     def feedback(self, run: str, said: FeedbackGiven, at_us: int) -> None:

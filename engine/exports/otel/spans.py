@@ -167,7 +167,7 @@ class Tracing:
                 known = self._inferences.get(said.inference)
                 yield feedback_verdict(known and known[0], said, record.ts_us, has_texts=self._has_texts)
             case v.MemoryAppended() as memory if self._has_texts:
-                self._texts.memories[memory.memory_id] = told_by(memory)
+                self._texts.memories[memory.memory_id] = attributes_of(memory)
 
     def rest(self) -> Iterator[TraceSpan]:
         """Yield the spans that have not ended: questions, and phases with calls."""
@@ -455,7 +455,7 @@ def searched(run: str, shown: Mapping[str, float | None], says: Mapping[str, Att
     return {_OPERATION: SEARCH_MEMORY, STORE: run, RECORD_COUNT: len(records), RECORDS: records}
 
 
-def told_by(memory: v.MemoryAppended | MemoryRow) -> Attributes:
+def attributes_of(memory: v.MemoryAppended | MemoryRow) -> Attributes:
     """Return the texts of a memory; none if one of them cannot be read here."""
     texts = {name: getattr(memory, name) for name in ("question", "recognise", "reasoning", "answer")}
     return {} if any(map(quotes_erased, texts.values())) else {name: text for name, text in texts.items() if text}

@@ -131,11 +131,13 @@ def standings(report: UpgradeReport) -> TextTable:
 
 def memories(report: UpgradeReport) -> TextTable | str:
     """Return the memories whose questions were lost or won, a limited number of each, the most harmful first."""
-    told = [each for each in report.memories if each.won or each.lost]
-    if not told:
+    decided = [each for each in report.memories if each.won or each.lost]
+    if not decided:
         return f"Memories that were shown: {len(report.memories)}. None changed whether an answer was right."
-    shown = told if len(told) <= 2 * _SHOWN else [*told[:_SHOWN], *told[-_SHOWN:]]
-    title = f"Memories by the recorded questions that they were shown to, {len(shown)} of {len(told)} that changed any"
+    shown = decided if len(decided) <= 2 * _SHOWN else [*decided[:_SHOWN], *decided[-_SHOWN:]]
+    title = (
+        f"Memories by the recorded questions that they were shown to, {len(shown)} of {len(decided)} that changed any"
+    )
     columns = ("memory", "kind", "written by", "shown", "won", "lost", "now")
     return TextTable(title, columns, [_memory(each) for each in shown])
 

@@ -169,8 +169,8 @@ def _feedback(task: Question, answer: TrialAnswer, correction: str) -> str:
         return "There was no answer that could be scored."
     if answer.verdict.correct:
         return "Right."
-    told = f"Wrong. The right answer is: {task.gold}" if task.gold else "Wrong."
-    return f"{told}\n{correction}" if correction else told
+    text = f"Wrong. The right answer is: {task.gold}" if task.gold else "Wrong."
+    return f"{text}\n{correction}" if correction else text
 
 
 def _called_back(asked: PromptTrial | Reflection) -> Any:

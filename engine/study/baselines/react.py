@@ -60,8 +60,8 @@ def react(trial: BaselineTrial) -> Course:
         if name == "finish":
             return Finish(f"Answer: {argument}")
         seen = yield from _observation(question, reading, (name, argument), step)
-        told = f"Thought {step}: {thought}\nAction {step}: {action}\nObservation {step}: {seen}"
-        steps.append(Quote(f"call/{call_of(question.id, 2 * step)}", told))
+        step_text = f"Thought {step}: {thought}\nAction {step}: {action}\nObservation {step}: {seen}"
+        steps.append(Quote(f"call/{call_of(question.id, 2 * step)}", step_text))
     return Finish("")
 
 
@@ -99,8 +99,8 @@ def _thought(bare: BaselineTrial, steps: Sequence[Quote], step: int) -> Generato
     reply = yield from bare.ask(_STEP, [solved, Section("Steps so far", steps)], place=2 * step - 1)
     thought, action = split(reply.reply)
     if not action:
-        told = [*steps, Quote(f"call/{call_of(name, 2 * step - 1)}", f"Thought {step}: {thought}")]
-        asked = yield from bare.ask(_ACTION, [solved, Section("Steps so far", told)], place=2 * step)
+        quoted = [*steps, Quote(f"call/{call_of(name, 2 * step - 1)}", f"Thought {step}: {thought}")]
+        asked = yield from bare.ask(_ACTION, [solved, Section("Steps so far", quoted)], place=2 * step)
         action = asked.reply.strip().partition("\n")[0]
     return thought, action
 

@@ -288,8 +288,8 @@ def _listing(title: str, items: Sequence[MemoryItem], worth: Worths | None = Non
     """Return the whole table, or on a narrow terminal one line for each memory. `worth` adds a column, in points."""
     whole, room = _table(title, items), shutil.get_terminal_size().columns - 1
     if worth is not None:
-        told = [_worth(worth.get(item.memory_id)) for item in items]
-        rows = [(*row[:1], each, *row[1:]) for row, each in zip(whole.rows, told, strict=True)]
+        values = [_worth(worth.get(item.memory_id)) for item in items]
+        rows = [(*row[:1], each, *row[1:]) for row, each in zip(whole.rows, values, strict=True)]
         whole = whole._replace(columns=("id", "worth", *whole.columns[1:]), rows=rows)
     others = [max(map(len, column)) for column in zip(whole.columns, *whole.rows, strict=True)][:-1]
     if not is_terminal() or sum(others) + PROSE + BESIDE * len(whole.columns) <= room:

@@ -36,7 +36,7 @@ def review(
     found = read_review(settings.find_run(run))
     waiting = [each for each in found.proposals if each.status == "waiting"]
     approved = len(found.proposals) - len(waiting)
-    told = (
+    sentence = (
         f"Proposals to {found.run_id}: {len(waiting)} waiting, {approved} approved, {found.untried} not tried yet, "
         f"{len(found.refused)} refused."
     )
@@ -45,7 +45,7 @@ def review(
         for each in found.refused
     ]
     refused = [TextTable("Refused, for good", ("id", "key", "why", "question"), rows)] if rows else []
-    out.report(found, *(_waiting(each, whole=whole) for each in found.proposals), *refused, told)
+    out.report(found, *(_waiting(each, whole=whole) for each in found.proposals), *refused, sentence)
     if waiting:
         name = waiting[0].memory_id[:ID_DIGITS]
         ways = (("memory", word, name, found.run_id, "--reason", "...") for word in ("approve", "reject"))

@@ -341,7 +341,7 @@ def test_a_memory_that_a_merge_left_out_in_silence_is_missed(
     forged(merged.log_path, run.log_path, instead(v.RunMerged, bent))
     parent = next(half for half in halves if half.id == next(LogReader(run.log_path).of(v.RunMerged)).parent)
     [check] = [each for each in verify(run, parent=parent).checks if each.name == "parent"]
-    assert not check.ok and "is not told" in check.detail
+    assert not check.ok and "is not on record" in check.detail
     assert last_inherited(LogReader(run.log_path)) == last_inherited(LogReader(merged.log_path))
     [check] = [each for each in verify(run).checks if each.name == "merged"]
     assert not check.ok and "is of none of the runs, so it is on no probation" in check.detail

@@ -174,7 +174,7 @@ def test_a_step_prompt_is_divided_into_the_episode_and_what_is_told_beforehand()
     assert (read.task.strip(), read.so_far.strip()) == ("Find me shirts", "1. search[shirts]: Page 1")
     assert read.observation.strip() == "Instruction: [SEP] Buy Now"
     assert read.actions == ["click[buy now]", "click[red]"]
-    assert "not a task" in read.told["Principles"] and "Observation" not in read.told
+    assert "not a task" in read.sections["Principles"] and "Observation" not in read.sections
 
 
 def test_a_step_prompt_without_anything_is_read_as_nothing() -> None:

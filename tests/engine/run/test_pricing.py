@@ -29,7 +29,7 @@ date = 2026-11-02
 def test_every_price_of_the_package_has_a_source_and_a_day() -> None:
     rate = Prices().rate("anthropic/claude-opus-4-8")
     assert rate is not None
-    assert rate.told == "https://platform.claude.com/docs/en/about-claude/pricing, 2026-11-21"
+    assert rate.source == "https://platform.claude.com/docs/en/about-claude/pricing, 2026-11-21"
     assert rate.cost(1_000_000, 400_000, 100_000) == pytest.approx(0.6 * 5 + 0.4 * 0.5 + 0.1 * 25)
 
 
@@ -56,7 +56,7 @@ def test_a_dated_name_of_a_model_has_the_price_of_the_model_and_options_change_n
 def test_what_runs_here_costs_nothing_and_says_so(model: str) -> None:
     rate = Prices().rate(model)
     assert rate is not None and rate.cost(10**9, 0, 10**9) == 0.0
-    assert "costs nothing" in rate.told
+    assert "costs nothing" in rate.source
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_users_own_prices_go_first_and_are_those_of_their_endpoint(tmp_path: P
     opus, haiku = prices.rate("anthropic/claude-opus-4-8"), prices.rate("anthropic/claude-haiku-4-5")
     assert direct and there and opus and haiku
     assert (direct.input, direct.cached, there.input, there.cached, opus.input) == (2.0, 2.0, 1.0, 0.5, 2.0)
-    assert (haiku.input, opus.told) == (1.0, "an invoice, 2026-11-01")
+    assert (haiku.input, opus.source) == (1.0, "an invoice, 2026-11-01")
     assert prices.rate("openai/gpt-x?base_url=https://third.example/v1") is None
 
 
@@ -126,10 +126,10 @@ def test_a_gateway_on_this_machine_that_bills_has_a_users_own_price_and_never_th
     for model in ("openai/gpt-x", "anthropic/claude-opus-4-8", "anthropic/claude-opus-4-8-20261101"):
         for slash in ("", "/"):
             rate = prices.rate(f"{model}?base_url=http://localhost:4000/v1{slash}")
-            assert rate is not None and (rate.input, rate.told) == (3.0, "the gateway's own table, 2026-11-01")
+            assert rate is not None and (rate.input, rate.source) == (3.0, "the gateway's own table, 2026-11-01")
     for model in ("anthropic/claude-opus-4-8?base_url=http://localhost:5000", "openai/gpt-x?base_url=http://localhost"):
         rate = prices.rate(model)
-        assert rate is not None and rate.input == 0.0 and "costs nothing" in rate.told
+        assert rate is not None and rate.input == 0.0 and "costs nothing" in rate.source
 
 
 @pytest.mark.parametrize(

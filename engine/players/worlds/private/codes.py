@@ -48,8 +48,8 @@ class CodeRule:
         depot, shelf = dice.pick(tuple(self.depots)), dice.pick(SHELVES)
         grade, tape = dice.pick(GRADES), dice.pick(TAPES)
         frame = dice.pick(_FRAMES[: self._options["wordings"]])
-        told = {"depot": depot, "shelf": shelf, "grade": grade, "tape": tape, "goods": dice.pick(GOODS)}
-        text = frame.format(**told, **circumstances(dice))
+        facts = {"depot": depot, "shelf": shelf, "grade": grade, "tape": tape, "goods": dice.pick(GOODS)}
+        text = frame.format(**facts, **circumstances(dice))
         return Posed(with_asides(dice, self._options, text, self._others), self.code(depot, shelf, grade, tape))
 
     def code(self, depot: str, shelf: int, grade: str, tape: str) -> str:

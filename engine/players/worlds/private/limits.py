@@ -43,8 +43,8 @@ class LimitRule:
     def ask(self, dice: Dice, split: Split) -> Posed:
         team, (low, high) = dice.pick(tuple(zip(self.teams, pairwise(self.bounds), strict=True)))
         weight = kilograms(dice.pick(range(low + _CLEAR, high - _CLEAR)))
-        told = {"weight": f"{weight:.3g}", "count": 2 + dice.below(60), "goods": dice.pick(GOODS)}
-        text = dice.pick(_FRAMES[: self._options["wordings"]]).format(**told, **circumstances(dice))
+        facts = {"weight": f"{weight:.3g}", "count": 2 + dice.below(60), "goods": dice.pick(GOODS)}
+        text = dice.pick(_FRAMES[: self._options["wordings"]]).format(**facts, **circumstances(dice))
         return Posed(with_asides(dice, self._options, text, self._others), team)
 
 

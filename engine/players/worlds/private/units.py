@@ -42,8 +42,8 @@ class UnitRule:
     def ask(self, dice: Dice, split: Split) -> Posed:
         large, small, way = dice.pick(_MOST), 1 + dice.below(self.size - 1), dice.pick(WAYS)
         amount = f"{large} {self.large}s and {small} {self.small}{'s' if small > 1 else ''}"
-        told = {"amount": amount, "goods": dice.pick(GOODS), "way": way, **circumstances(dice)}
-        text = dice.pick(_FRAMES[: self._options["wordings"]]).format(**told)
+        facts = {"amount": amount, "goods": dice.pick(GOODS), "way": way, **circumstances(dice)}
+        text = dice.pick(_FRAMES[: self._options["wordings"]]).format(**facts)
         text = with_asides(dice, self._options, text, self._others)
         is_fee = self._options["steps"] > 1
         ask = f"What is the fee in {self.coin}s?" if is_fee else f"How many {self.small}s is that?"

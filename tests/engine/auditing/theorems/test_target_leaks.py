@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.auditing.theorems.target_leaks import Told, target_leaks, told_by, warning
+from mage_es.engine.auditing.theorems.target_leaks import Disclosure, disclosures, target_leaks, warning
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.benchmarks.tasks.benchmark import given_tasks
 from mage_es.engine.config import Config
@@ -32,10 +32,10 @@ def labelled(draw: random.Random, k: int, **more: Callable[[str], str]) -> Row:
     return {"question": f"{words(draw)} {k}", "answer": label, **{name: of(label) for name, of in more.items()}}
 
 
-def found(rows: list[Row], name: str = "mine") -> list[Told]:
+def found(rows: list[Row], name: str = "mine") -> list[Disclosure]:
     tasks = given_tasks(name, rows)
     splits = divide(Config(benchmark=name, held_out=1000), tasks)
-    return told_by({q.id: q for q in all_questions(tasks)}, splits, task_types=tasks.task_type_source)
+    return disclosures({q.id: q for q in all_questions(tasks)}, splits, task_types=tasks.task_type_source)
 
 
 def leaks(rows: list[Row], name: str = "mine") -> set[str]:

@@ -13,7 +13,8 @@ _SHORT = 32  # letters and digits of an answer that is not reasoned out in words
 _COPIED = 2 / 3  # share of the characters of copied answers that their questions have
 PIECE = re.compile(r"\d+|[^\W\d_]+")
 """Letters or digits in an answer: Z4H has three pieces."""
-_NUMBER = re.compile(r"[-+]?[\d.,/ ]*\d[\d.,/ ]*%?")
+_NUMBER = re.compile(r"(?=.*\d)[-+]?(?:\d{1,3}(?:[., ]\d{3})+|\d*)(?:[.,]\d*| ?\d+/\d+)? ?%?")
+"""A quantity: 1,250.75, 7 1/2 or 12 %, but neither a date as 12.03.2024 nor a telephone number."""
 
 
 def are_labels(golds: Collection[str]) -> bool:
@@ -39,6 +40,17 @@ def are_copied(asked: Sequence[tuple[str, str]]) -> bool:
         said += sum(map(len, own))
         copied += sum(len(piece) for piece in own if piece in pieces)
     return copied > _COPIED * said
+
+
+def copied_from(question: str, answer: str) -> frozenset[str]:
+    """Return the places in a question that its answer is copied from: the word before and the word after each stretch
+    of it that the answer has; a number, whichever it is, as 0."""
+    answered = {*_pieces(answer)}
+    pieces = ["", *_pieces(question), ""]
+    words = ["0" if piece.isdecimal() else piece for piece in pieces]
+    is_copied = [piece in answered for piece in pieces]
+    edges = [at for at in range(1, len(pieces)) if is_copied[at - 1] != is_copied[at]]
+    return frozenset(f"{words[at - 1]} _" if is_copied[at] else f"_ {words[at]}" for at in edges)
 
 
 def _own(answers: Sequence[Sequence[str]]) -> list[list[str]]:

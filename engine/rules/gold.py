@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import chain
+from itertools import chain, groupby
 
 _LABELS = 100  # most different answers that are labels
 _SHARED, _REPEATED = 2, 5  # questions per label, on average, and per number that is one: results repeat by chance
@@ -44,13 +44,21 @@ def are_copied(asked: Sequence[tuple[str, str]]) -> bool:
 
 def copied_from(question: str, answer: str) -> frozenset[str]:
     """Return the places in a question that its answer is copied from: the word before and the word after each stretch
-    of it that the answer has; a number, whichever it is, as 0."""
-    answered = {*_pieces(answer)}
-    pieces = ["", *_pieces(question), ""]
-    words = ["0" if piece.isdecimal() else piece for piece in pieces]
-    is_copied = [piece in answered for piece in pieces]
-    edges = [at for at in range(1, len(pieces)) if is_copied[at - 1] != is_copied[at]]
-    return frozenset(f"{words[at - 1]} _" if is_copied[at] else f"_ {words[at]}" for at in edges)
+    of it that the answer has; a number, whichever it is, as 0. What a longer stretch also has is not copied from a
+    shorter one: another date in the same year."""
+    asked, answered = _pieces(question), {*_pieces(answer)}
+    words = ["", *("0" if piece.isdecimal() else piece for piece in asked), ""]
+    at, places, copied = 0, set[str](), set[str]()
+    stretches = list[tuple[int, int]]()
+    for is_copied, group in groupby(asked, answered.__contains__):
+        size = len([*group])
+        stretches += [(at, at + size)] * is_copied
+        at += size
+    for begin, end in sorted(stretches, key=lambda stretch: stretch[0] - stretch[1]):
+        if not copied.issuperset(asked[begin:end]):
+            places |= {f"{words[begin]} _", f"_ {words[end + 1]}"}
+            copied.update(asked[begin:end])
+    return frozenset(places)
 
 
 def _own(answers: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -31,8 +31,9 @@ Rules
       shown to be better. In five folds each case is compared with the nearest case of the other folds, by both
       measures. A measure wins if the answer that it finds has more in common with the case's own (Jaccard) or, in a
       tie, if the answers of the NEIGHBOURS nearest do. The one-sided exact sign test must give at most P.
-    - Where answers are copied out of their questions and are no labels (`gold.are_copied`), nothing is learned: what a
-      case shows there is where to copy from, which questions of the same wording share, and answers do not.
+    - Where answers are copied out of their questions and are no labels (`gold.are_copied`), what a case shows is where
+      to copy from. There an answer is represented by the words before and after what is copied (`gold.copied_from`),
+      and no regression ranks.
     - Where most answers are numbers and they are no labels, they may be results of calculations, which are equal by
       chance and say little about how they were reached. Whatever replaces the cosine there must win at SURE.
     - All task types of a run share one metric, so that a type learns from what another type shows about the same words;
@@ -52,7 +53,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple, get_args
@@ -63,7 +64,7 @@ from numpy.typing import NDArray
 from mage_es.engine.rules.distributions import sign_test
 from mage_es.engine.rules.doubt import doubted
 from mage_es.engine.rules.drift import since
-from mage_es.engine.rules.gold import PIECE, are_copied, are_labels, may_be_results
+from mage_es.engine.rules.gold import PIECE, are_copied, are_labels, copied_from, may_be_results
 from mage_es.engine.rules.own import normal_form, of_anchors
 from mage_es.engine.rules.regression import BUCKETS, WHOLE, Regression, parts_of, regression_of, words_of
 from mage_es.engine.seams.embedder import Vector
@@ -237,16 +238,22 @@ def learn_metrics(cases: Sequence[Placed]) -> FittedMetrics:
         folds.append(turns[name].setdefault(case.question_id or place, len(turns[name])) % FOLDS)
     answers = [case.answer for case in cases]
     is_labelled = are_labels(answers)
-    if not is_labelled and are_copied([(case.question, case.answer) for case in cases]):
-        return FittedMetrics({})
+    is_copied = not is_labelled and are_copied([(case.question, case.answer) for case in cases])
     known = _Cases(
         np.array(types),
         np.array([case.vector for case in cases], dtype=np.float64),
-        [features(name, case.answer, is_label=is_labelled) for name, case in zip(types, cases, strict=True)],
+        [
+            _of_type(name, copied_from(case.question, case.answer))
+            if is_copied
+            else features(name, case.answer, is_label=is_labelled)
+            for name, case in zip(types, cases, strict=True)
+        ],
         np.array(folds, dtype=np.intp),
-        is_calculated=may_be_results(answers) and not is_labelled,
+        is_calculated=may_be_results(answers) and not is_labelled and not is_copied,
     )
     fitted, held = _of_both_times(known, np.array([case.is_old for case in cases], dtype=bool))
+    if is_copied:
+        return fitted
     regressions = _regressions(known, cases, held, fitted.metrics, is_labelled=is_labelled)
     return fitted._replace(regressions=regressions)
 
@@ -284,7 +291,7 @@ def _regressions(
     """Return the regressions that rank the cases of their task types. Each is compared, in folds, with the nearest
     cases that metrics alone find (`held`)."""
     chosen, words = dict[str, Regression](), words_of([case.question for case in cases])
-    if not is_labelled:
+    if not is_labelled and not known.is_calculated:
         words[:, BUCKETS:] = 0.0  # a number that an answer repeats is copied: cases that share it show nothing new
     for name in {case.task_type: None for case in cases if not case.is_old and case.question}:
         # One case of each question: to leave out one of two would leave its answer there.
@@ -340,11 +347,15 @@ def _fitted(known: _Cases) -> tuple[FittedMetrics, Sequence[NDArray[np.intp]]]:
 
 
 def features(task_type: str, answer: str, *, is_label: bool) -> frozenset[str]:
-    # The same word is a different answer in another type.
     answer = answer.strip().casefold()
     words = (PIECE if is_label else _WORD).findall(answer)
     whole = f"={answer}" if len(words) < 2 else f"{WHOLE}{answer}"
-    return frozenset(f"{task_type}\x00{part}" for part in ("", whole, *words))
+    return _of_type(task_type, (whole, *words))
+
+
+def _of_type(task_type: str, parts: Iterable[str]) -> frozenset[str]:
+    # The same word is a different answer in another type.
+    return frozenset(f"{task_type}\x00{part}" for part in ("", *parts))
 
 
 def _relevant(cases: _Cases) -> Metric:

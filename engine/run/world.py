@@ -16,7 +16,7 @@ from mage_es.engine.commands import Asked
 from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.embedders.registry import PAPER, open_embedder
 from mage_es.engine.embedders.vectors import CheckedEmbedder
-from mage_es.engine.rules.gold import are_labels, are_short, may_be_results
+from mage_es.engine.rules.gold import are_copied, are_labels, are_short, may_be_results
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.near_duplicates import LEAST_QUESTIONS
 from mage_es.engine.rules.prompt import Templates, packaged
@@ -364,7 +364,7 @@ def _open(
         is_labelled=are_labels(golds) and not any(map(options_of, known)),
         # General knowledge can be reasoned about; someone's private rule can only be learned from its cases.
         is_short=is_own and are_short(golds) and not any(each.solution or options_of(each) for each in known),
-        is_calculated=may_be_results(golds),
+        is_calculated=may_be_results(golds) and not are_copied([(each.question, each.gold) for each in known]),
         templates=templates,
         has_episodes=is_sequential(benchmark),
         is_served=begun is not None and begun.is_served,

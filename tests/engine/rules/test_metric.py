@@ -4,6 +4,7 @@ from itertools import product
 
 import msgspec
 import numpy as np
+import pytest
 
 from mage_es.engine.config import Config, configured
 from mage_es.engine.rules.metric import FittedMetrics, Placed, learn_metrics, metric_of, outvoted
@@ -182,19 +183,35 @@ def test_an_answer_that_shares_a_part_is_nearer_than_one_that_shares_none() -> N
     assert not learn_metrics([Placed("t", vector, str(number)) for number, vector in enumerate(vectors)]).metrics
 
 
-def test_where_answers_are_copied_out_of_their_questions_the_cosine_stays() -> None:
+@pytest.mark.parametrize("has_parts", [False, True], ids=["one place", "parts of the answer repeat"])
+def test_where_all_answers_are_copied_from_one_place_the_cosine_stays(*, has_parts: bool) -> None:
     draw = np.random.default_rng(11)
     placed = [
-        (text(wording, topic, draw), f"{draw.integers(1000, 9999)}/T{topic}")
+        (text(wording, topic, draw), f"{draw.integers(1000, 9999)}" + f"/T{topic}" * has_parts)
         for wording, topic in product(range(WORDINGS), range(TOPICS))
     ]
+    cases = [Placed("t", vector, answer, question=f"Where is parcel {answer[:4]}?") for vector, answer in placed]
+    assert learn_metrics(cases) == FittedMetrics({})
 
-    def learned(question: str) -> FittedMetrics:
-        cases = (Placed("t", vector, answer, question=question.format(answer[:4])) for vector, answer in placed)
-        return learn_metrics([*cases])
 
-    assert learned("Where is a parcel?").metrics
-    assert learned("Where is parcel {}?") == FittedMetrics({})
+def test_where_answers_are_copied_the_metric_finds_cases_that_copy_from_the_same_place() -> None:
+    draw = np.random.default_rng(12)
+    placed = [(text(wording, topic, draw), topic % 2) for wording, topic in product(range(WORDINGS), range(TOPICS))]
+
+    def case(vector: np.ndarray, place: int) -> Placed:
+        net, gross = map(str, draw.integers(1000, 9999, size=2))
+        return Placed("t", vector, (net, gross)[place], question=f"It costs {net} net, {gross} in all.")
+
+    metric = learn_metrics([case(*each) for each in placed]).metrics["t"]
+    asked, known = (
+        metric.moved(np.array(vectors))
+        for vectors in (
+            [text(wording, topic, draw) for wording, topic in product(range(WORDINGS), range(TOPICS))],
+            [vector for vector, _ in placed],
+        )
+    )
+    nearest = (asked @ (known / np.linalg.norm(known, axis=1)[:, None]).T).argmax(axis=1)
+    assert [placed[at][1] for at in nearest] == [place for _, place in placed]
 
 
 def changed(later: int) -> Memory:

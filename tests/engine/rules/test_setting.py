@@ -10,7 +10,7 @@ from mage_es.engine.bench.stbench.benchmark import EXTENDED, MERGED, STBENCH
 from mage_es.engine.benchmarks.numbers import INSTRUCTION
 from mage_es.engine.config import Config
 from mage_es.engine.players.worlds.wordmath.benchmark import WordMath
-from mage_es.engine.rules.gold import are_copied, are_labels, are_short, may_be_results
+from mage_es.engine.rules.gold import are_copied, are_labels, are_short, copied_from, may_be_results
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import ContextRole, Question, Traits, traits_of
 from tests.engine.rules.states import setting_of
@@ -89,9 +89,25 @@ def test_right_answers_are_labels_where_many_questions_share_a_few(golds: list[s
         (["4410", "6120", "5003"], True, False),
         (["44", "61", "50"], True, True),
         (["1", "2", "10"] * 5, True, False),
+        ([f'{{"item": "KX-{n}", "pieces": {n}, "depot": "north"}}' for n in range(90, 99)], True, False),
+        (["12.03.2024", "28.11.2025", "01.02.2023"], True, False),
+        (["+49.15.850.929", "+31.71.935.890"], True, False),
+        (["1,250.75", "7 1/2", "12 %"], True, True),
         (["KX-17/B", "It depends on what was ordered, and on when it was."], False, False),
     ],
-    ids=["none", "codes", "numbers", "accounts", "two digits", "grades", "a sentence"],
+    ids=[
+        "none",
+        "codes",
+        "numbers",
+        "accounts",
+        "two digits",
+        "grades",
+        "a JSON",
+        "dates",
+        "telephones",
+        "quantities",
+        "a sentence",
+    ],
 )
 def test_answers_are_short_where_each_is_a_few_words_and_may_be_calculated_where_most_are_numbers(
     golds: list[str], *, short: bool, calculated: bool
@@ -131,3 +147,18 @@ def test_answers_are_copied_where_their_questions_have_most_of_their_letters_and
     question: str, answer: str, *, copied: bool
 ) -> None:
     assert are_copied([(question.format(n=n), answer.format(n=n, other=7 * n)) for n in range(1001, 1040)]) is copied
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "places"),
+    [
+        ("Net 12.50, with tax 14.90, thanks", "14.90", {"tax _", "_ thanks"}),
+        ("Sent 14.01.2025, due 15.09.2025", "14.01.2025", {"sent _", "_ due"}),
+        ("Consignment 378, crate 23 of the zenith yard", "378/23", {"consignment _", "_ crate", "crate _", "_ of"}),
+        ("Box 7 5 8", "5", {"0 _", "_ 0"}),
+        ("Where is it?", "14.90", set()),
+    ],
+    ids=["an amount", "a date of the same year", "two places", "beside numbers", "not copied"],
+)
+def test_an_answer_is_copied_from_between_the_words_around_it(question: str, answer: str, places: set[str]) -> None:
+    assert copied_from(question, answer) == places

@@ -5,8 +5,10 @@
 `catalogue.jsonl` and `wide_catalogue.jsonl` (30 and 60 codes of two parts, of a material and a product) and
 `shipping.jsonl` (a mark of zone and weight, as Z4H), `ledger.jsonl` (24 account numbers by what was bought),
 `tariff.jsonl` (fifteen prices by zone and weight), `diagnosis.jsonl` (24 codes by complaint and duration),
-`article.jsonl` (72 article codes by product, colour and size), `departure.jsonl` (one of three dates in a text) and
-`reference.jsonl` (two numbers of a text and an initial, as 609/22z).
+`article.jsonl` (72 article codes by product, colour and size), `departure.jsonl` (one of three dates in a text),
+`reference.jsonl` (two numbers of a text and an initial, as 609/22z), `amount.jsonl` (one of three amounts in a text, by
+the kind of customer), `order_json.jsonl` (an article's code, a quantity, and a town's depot, as JSON) and `wish.jsonl`
+(a query by region, state and age, as tKF[st=B;age>30]).
 """
 
 import json
@@ -18,6 +20,7 @@ from random import Random
 
 ROWS = 210
 NAMES = "Amira Bruno Chloe Dario Elin Farid Greta Hugo Ines Jonas Kaja Leon Mira Nils Olga Pavel Rosa Sami Tove Ugo"
+TOWNS = "Aarhus Bremen Como Delft Exeter Fulda Ghent Hull"
 _Draw = Iterator[tuple[str, str]]
 
 
@@ -166,6 +169,67 @@ def reference(r: Random) -> _Draw:
         yield f"{r.choice(begins)} {of_which}.", f"{consignment}/{crate}{yard[0]}"
 
 
+def amount(r: Random) -> _Draw:
+    taxes = r.sample(("net", "gross", "deposit") * 2, 6)
+    booked = dict(zip(("school", "reseller", "council", "club", "hospital", "farm"), taxes, strict=True))
+    while True:
+        customer, net = r.choice(list(booked)), r.randint(40, 900) + r.choice((0, 0.5, 0.25, 0.9))
+        value = {"net": f"{net:.2f}", "gross": f"{1.19 * net:.2f}", "deposit": f"{0.3 * net:.2f}"}
+        said = [
+            r.choice(("net {}", "{} before tax", "sum excluding VAT {}")).format(value["net"]),
+            r.choice(("gross {}", "{} with VAT", "total {}")).format(value["gross"]),
+            r.choice(("deposit {}", "{} in advance", "down payment {}")).format(value["deposit"]),
+        ]
+        listed, number = ", ".join(r.sample(said, 3)), r.randint(1000, 9999)
+        asks = (
+            f"Invoice {number} to the {customer}: {listed}.",
+            f"The {customer}, order {number}, {listed}",
+            f"For our {customer} customer {r.choice(NAMES.split())}: {listed}; ref {number}",
+        )
+        yield r.choice(asks), value[booked[customer]]
+
+
+def order_json(r: Random) -> _Draw:
+    goods = ("hinge", "door closer", "cable drum", "gasket", "floor tile", "lamp holder", "valve", "hand pump")
+    code = {each: f"{_letters(r)}-{r.randint(10, 99)}" for each in goods}
+    depot = {town: r.choice(("north", "quay", "mill", "gate")) for town in TOWNS.split()}
+    counts = {"a dozen": 12, "a pair of": 2, "half a dozen": 6, "a gross of": 144}
+    while True:
+        each, town, who = r.choice(goods), r.choice(list(depot)), r.choice(NAMES.split())
+        count = r.choice(list(counts)) if r.random() < 0.25 else str(r.randint(3, 95))
+        asks = (
+            f"Hi, {who} here, please send {count} {each}s to our site in {town}.",
+            f"{town} needs {count} {each}s by Friday, thanks, {who}",
+            f"Could you put {count} {each}s on the next van to {town}? Best, {who}",
+            f"Order from {who}: {count} {each}s, deliver to {town}",
+        )
+        quantity = counts.get(count) or int(count)
+        yield r.choice(asks), json.dumps({"sku": code[each], "qty": quantity, "depot": depot[town]})
+
+
+def wish(r: Random) -> _Draw:
+    tables = {each: f"t{_letters(r)}" for each in ("orders", "invoices", "tickets", "returns")}
+    regions = dict(zip(("north", "south", "coast", "export"), r.sample(range(1, 10), 4), strict=True))
+    states = dict(zip(("open", "paid", "late", "blocked"), r.sample("OPLBXQ", 4), strict=True))
+    while True:
+        table, region, state = r.choice(list(tables)), r.choice(list(regions)), r.choice(list(states))
+        days, who = r.choice((7, 10, 14, 30, 45, 60, 90, 120, 180)), r.choice(NAMES.split())
+        of_region, of_state, of_age = f"reg=R{regions[region]}", f"st={states[state]}", f"age>{days}"
+        asks = (
+            (f"Show {who} all {state} {table} of the {region} region", f"{of_state};{of_region}"),
+            (f"{region}: which {table} are {state}? Asks {who}", f"{of_state};{of_region}"),
+            (f"{who} wants {state} {table} older than {days} days", f"{of_state};{of_age}"),
+            (f"Which {table} are {state} for more than {days} days? {who}", f"{of_state};{of_age}"),
+            (f"All {table} of {region} older than {days} days, for {who}", f"{of_region};{of_age}"),
+        )
+        ask, filters = r.choice(asks)
+        yield ask, f"{tables[table]}[{filters}]"
+
+
+def _letters(r: Random) -> str:
+    return "".join(r.sample("BCDFGHKLMNPRSTVWXZ", 2))
+
+
 SETS: Mapping[str, Callable[[Random], _Draw]] = {
     "account_no": account_no,
     "note_json": note_json,
@@ -179,6 +243,9 @@ SETS: Mapping[str, Callable[[Random], _Draw]] = {
     "article": article,
     "departure": departure,
     "reference": reference,
+    "amount": amount,
+    "order_json": order_json,
+    "wish": wish,
 }
 
 

@@ -291,7 +291,7 @@ def _regressions(
     """Return the regressions that rank the cases of their task types. Each is compared, in folds, with the nearest
     cases that metrics alone find (`held`)."""
     chosen, words = dict[str, Regression](), words_of([case.question for case in cases])
-    if not is_labelled and not known.is_calculated:
+    if not is_labelled:
         words[:, BUCKETS:] = 0.0  # a number that an answer repeats is copied: cases that share it show nothing new
     for name in {case.task_type: None for case in cases if not case.is_old and case.question}:
         # One case of each question: to leave out one of two would leave its answer there.

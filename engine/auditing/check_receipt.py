@@ -51,15 +51,10 @@ def main(file: str, *keys: str) -> None:
         closed = json.loads(receipt["events"][-1]["leaf"])["event"]
         trees.append(("exam", receipt["exam_events"], closed["head_seq"], bytes.fromhex(closed["root"])))
     for name, leaves, wanted, each in ((tree[0], *tree[2:], each) for tree in trees for each in tree[1]):
-        record, leaf = json.loads(each["leaf"]), sha256(b"\0" + each["leaf"].encode()).digest()
-        require(
-            root(leaf, each["index"], leaves, each["path"]) == wanted, f"event {record['seq']} is not in the {name}"
-        )
-        require(record["seq"] == each["index"] + 1, f"event {record['seq']} is in the place of another")
-        print(
-            f"{record['run']}, event {record['seq']}, {record['type']}:",
-            json.dumps(record["event"], ensure_ascii=False),
-        )
+        fact, leaf = json.loads(each["leaf"]), sha256(b"\0" + each["leaf"].encode()).digest()
+        require(root(leaf, each["index"], leaves, each["path"]) == wanted, f"event {fact['seq']} is not in the {name}")
+        require(fact["seq"] == each["index"] + 1, f"event {fact['seq']} is in the place of another")
+        print(f"{fact['run']}, event {fact['seq']}, {fact['type']}: {json.dumps(fact['event'], ensure_ascii=False)}")
     try:
         by = [key for key in keys or receipt["keys"] if has_signed(key, receipt["checkpoint"])]
     except ImportError:
